@@ -1,1 +1,24 @@
-//! stub
+//! What the conformance tests stand on: databases, the business tables, races, faults.
+//!
+//! Behaviour is written once and runs on every backend: see [`backends!`]. Start everything with `tests/run`; a
+//! developer who wants the servers to stay up runs `tests/run --with-servers bash`.
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | [`backends`] | the three backends and the macro that writes one test for each |
+//! | [`db`] | a fresh database per test, and pools on it |
+
+// Helpers of tests: a failed set-up has to stop the test at once, and says where.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate
+)]
+
+pub mod backends;
+pub mod db;
+mod server;
+
+pub use backends::Backend;
+pub use db::TestDb;
