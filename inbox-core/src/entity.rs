@@ -37,10 +37,7 @@ pub struct Model {
     #[sea_orm(unique_key = "message_consumer")]
     pub message_id: Uuid,
     /// The consumer's name, see [`Consumer`](crate::Consumer).
-    #[sea_orm(
-        unique_key = "message_consumer",
-        column_type = "String(StringLen::N(200))"
-    )]
+    #[sea_orm(unique_key = "message_consumer", column_type = "String(StringLen::N(200))")]
     pub consumer: String,
     /// When the marker was written, by the database's clock.
     pub received_at: ChronoDateTimeUtc,

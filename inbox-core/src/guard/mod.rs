@@ -1,0 +1,134 @@
+//! [`InboxTransaction`]: what a handler's body gets. It lets statements through, refuses what would end the transaction under
+//! it, and remembers what the database did, so that no `Ok` is ever acknowledged for something that was not stored (D4).
+
+mod aborted;
+mod damage;
+mod nested;
+mod session;
+mod settle;
+mod stream;
+mod text;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, Statement};
+use tokio::sync::Mutex as AsyncMutex;
+
+pub use self::aborted::Aborted;
+pub(crate) use self::aborted::Cause;
+use self::session::{ROOT, Session};
+pub(crate) use self::settle::Unsettled;
+pub use self::stream::InboxStream;
+use crate::InboxKey;
+
+/// The transaction of one delivery. The handler's body gets a reference to it, in place of the connection.
+///
+/// It is a [`ConnectionTrait`], a [`StreamTrait`](sea_orm::StreamTrait) and a
+/// [`TransactionTrait`](sea_orm::TransactionTrait), so SeaORM's queries, active models, paginators, loaders and streams take
+/// it. Helper functions take `&impl ConnectionTrait`; one that is typed `&DatabaseTransaction` or `&DatabaseConnection` does
+/// not take it, and that is what makes a write outside of the transaction a compile error.
+///
+/// It guarantees that the handler's `Ok` is committed together with the marker, or that the delivery ends in an error and
+/// nothing is stored:
+///
+/// * after an error that ends the transaction on this backend, every further statement is refused, and so is the commit;
+/// * a failure inside a nested transaction is forgiven only when its rollback was seen to succeed, and never when it was a
+///   deadlock, a lock wait timeout on MySQL, a serialization failure or a lost connection;
+/// * a statement that would commit or roll back by text (`COMMIT`, `BEGIN`; on MySQL and MariaDB also `ALTER`, `TRUNCATE`
+///   and the like) is refused before it is sent;
+/// * a nested transaction that is still open at the end, or a statement whose future was dropped, ends in
+///   [`Error::Aborted`](crate::Error::Aborted).
+///
+/// It costs no round trip where nothing fails.
+pub struct InboxTransaction {
+    shared: Arc<Shared>,
+    /// Which of the session's frames this handle stands for.
+    frame: u64,
+    key: InboxKey,
+    settled: bool,
+}
+
+/// What a delivery and everything nested in it have in common.
+struct Shared {
+    backend: DbBackend,
+    session: Arc<AsyncMutex<Session>>,
+    /// Frames whose handle was dropped; a `Drop` cannot wait for the session's lock.
+    dropped: Mutex<Vec<u64>>,
+    /// Where a look at the marker goes after a rollback; `None` inside a caller's transaction.
+    pool: Option<DatabaseConnection>,
+}
+
+impl InboxTransaction {
+    /// Takes over a transaction that was begun for this delivery. `pool` is where it came from; `None` where it is a savepoint
+    /// in a transaction of the caller's.
+    pub(crate) fn new(transaction: DatabaseTransaction, key: InboxKey, pool: Option<DatabaseConnection>) -> Self {
+        let shared = Shared {
+            backend: transaction.get_database_backend(),
+            session: Arc::new(AsyncMutex::new(Session::new(transaction, pool.is_none()))),
+            dropped: Mutex::default(),
+            pool,
+        };
+        Self { shared: Arc::new(shared), frame: ROOT, key, settled: false }
+    }
+
+    /// Which message at which consumer this is: an idempotency key for whatever the handler calls.
+    #[must_use]
+    pub const fn key(&self) -> &InboxKey {
+        &self.key
+    }
+
+    /// Refuses a text that would end the transaction under the guard.
+    fn screen(&self, sql: &str) -> Result<(), DbErr> {
+        text::refuse(self.shared.backend, sql).map_err(DbErr::Custom)
+    }
+
+    /// Runs one statement: may it be sent, send it, remember the answer.
+    async fn run<T>(&self, call: impl AsyncFnOnce(&DatabaseTransaction) -> Result<T, DbErr>) -> Result<T, DbErr> {
+        let mut session = self.shared.session.lock().await;
+        session.bury(self.shared.take_dropped()).await;
+        session.admit(self.frame)?;
+        let result = call(session.send()).await;
+        session.observe(result.as_ref().err()).await;
+        result
+    }
+}
+
+impl Shared {
+    fn take_dropped(&self) -> Vec<u64> {
+        std::mem::take(&mut *self.dropped.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait::async_trait]
+impl ConnectionTrait for InboxTransaction {
+    fn get_database_backend(&self) -> DbBackend {
+        self.shared.backend
+    }
+
+    async fn execute_raw(&self, stmt: Statement) -> Result<ExecResult, DbErr> {
+        self.screen(&stmt.sql)?;
+        self.run(async move |transaction| transaction.execute_raw(stmt).await).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.screen(sql)?;
+        self.run(async move |transaction| transaction.execute_unprepared(sql).await).await
+    }
+
+    async fn query_one_raw(&self, stmt: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.screen(&stmt.sql)?;
+        self.run(async move |transaction| transaction.query_one_raw(stmt).await).await
+    }
+
+    async fn query_all_raw(&self, stmt: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.screen(&stmt.sql)?;
+        self.run(async move |transaction| transaction.query_all_raw(stmt).await).await
+    }
+}
+
+impl fmt::Debug for InboxTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InboxTransaction").field("key", &self.key).finish_non_exhaustive()
+    }
+}
