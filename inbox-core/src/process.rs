@@ -198,7 +198,7 @@ async fn begin(db: Handle<'_>, key: InboxKey, options: Options) -> Result<InboxT
 
 /// BEGIN, where a cancelled caller cannot cut it in half: sqlx would return a connection to the pool whose open server
 /// transaction it does not know of, and the next borrower's writes would vanish (D6).
-async fn begin_uncancelled(pool: &DatabaseConnection, options: Options) -> Result<DatabaseTransaction, DbErr> {
+pub(crate) async fn begin_uncancelled(pool: &DatabaseConnection, options: Options) -> Result<DatabaseTransaction, DbErr> {
     let runtime = tokio::runtime::Handle::try_current()
         .map_err(|_| DbErr::Conn(RuntimeErr::Internal("there is no tokio runtime here to run the transaction on".into())))?;
     let pool = pool.clone();

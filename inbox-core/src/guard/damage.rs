@@ -25,7 +25,7 @@ pub(crate) fn of(backend: DbBackend, error: &DbErr) -> Damage {
             RuntimeErr::SqlxError(error) => of_sqlx(backend, error),
             // SeaORM's own, or a mock's: as bad as any statement's.
             RuntimeErr::Internal(_) if backend == DbBackend::Postgres => Damage::Savepoint,
-            _ => Damage::None,
+            RuntimeErr::Internal(_) => Damage::None,
         },
         DbErr::Conn(_) | DbErr::ConnectionAcquire(_) => Damage::Transaction,
         // Found out on this side, from an answer that was no error.

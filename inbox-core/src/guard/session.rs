@@ -143,19 +143,18 @@ impl Session {
     async fn sqlite_has_ended(&mut self) -> bool {
         let transaction = &self.frames[0].transaction;
         self.in_flight = true;
-        let ended = match transaction.execute_unprepared("BEGIN").await {
-            Err(error) => !error.to_string().contains("within a transaction"),
-            Ok(_) => {
-                // A caller's own savepoints are not counted here; one too many does no harm.
-                let savepoints = self.frames.len() + if self.callers_transaction { 16 } else { 0 };
-                for depth in 1..savepoints {
-                    if let Err(error) = transaction.execute_unprepared(&format!("SAVEPOINT _sqlx_savepoint_{depth}")).await {
-                        tracing::warn!(%error, "could not restore a savepoint after SQLite ended the transaction");
-                    }
+        let answer = transaction.execute_unprepared("BEGIN").await;
+        if answer.is_ok() {
+            // A caller's own savepoints are not counted here; one too many does no harm.
+            let savepoints = self.frames.len() + if self.callers_transaction { 16 } else { 0 };
+            for depth in 1..savepoints {
+                if let Err(error) = transaction.execute_unprepared(&format!("SAVEPOINT _sqlx_savepoint_{depth}")).await {
+                    tracing::warn!(%error, "could not restore a savepoint after SQLite ended the transaction");
                 }
-                true
             }
-        };
+        }
+        // Refused for any other reason, it is not known to be alive.
+        let ended = answer.err().is_none_or(|error| !error.to_string().contains("within a transaction"));
         self.in_flight = false;
         ended
     }
