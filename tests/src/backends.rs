@@ -8,16 +8,16 @@ use sea_orm::DbBackend;
 use crate::TestDb;
 
 /// No test may take longer than this: a deadlock is reported as one instead of stopping the whole run.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_mins(5);
 
 /// A database that the product supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backend {
     /// PostgreSQL.
     Postgres,
-    /// `MariaDB` (or MySQL, where `INBOX_TEST_MYSQL_URL` names one).
+    /// MariaDB (or MySQL, where `INBOX_TEST_MYSQL_URL` names one).
     MySql,
-    /// `SQLite`.
+    /// SQLite.
     Sqlite,
 }
 
@@ -25,7 +25,7 @@ impl Backend {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Postgres, Self::MySql, Self::Sqlite];
 
-    /// `SeaORM`'s name of it.
+    /// SeaORM's name of it.
     pub fn db_backend(self) -> DbBackend {
         match self {
             Self::Postgres => DbBackend::Postgres,
@@ -76,9 +76,7 @@ impl<E> TestResult for Result<(), E> {
 /// With the body's own panic, or when the body takes more than five minutes.
 pub async fn run<R: TestResult>(backend: Backend, body: impl AsyncFnOnce(TestDb) -> R) -> R {
     let db = TestDb::new(backend).await;
-    let outcome = AssertUnwindSafe(tokio::time::timeout(LIMIT, body(db.clone())))
-        .catch_unwind()
-        .await;
+    let outcome = AssertUnwindSafe(tokio::time::timeout(LIMIT, body(db.clone()))).catch_unwind().await;
     match outcome {
         Ok(Ok(result)) => {
             if result.failed() {

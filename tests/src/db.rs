@@ -11,8 +11,7 @@ use std::{
 };
 
 use sea_orm::{
-    ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbErr, QueryResult,
-    Statement, sqlx::sqlite::SqliteSynchronous,
+    ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbErr, QueryResult, Statement, sqlx::sqlite::SqliteSynchronous,
 };
 use tempfile::TempDir;
 use uuid::Uuid;
@@ -22,12 +21,12 @@ use crate::{
     server::{ServerUrl, create_database, drop_database},
 };
 
-/// How `SQLite` keeps its journal.
+/// How SQLite keeps its journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {
     /// Readers and the writer do not wait for each other; what a service should use, and the default here.
     Wal,
-    /// `SQLite`'s own default: a writer waits for the readers.
+    /// SQLite's own default: a writer waits for the readers.
     Delete,
 }
 
@@ -42,7 +41,7 @@ struct Inner {
     backend: Backend,
     name: String,
     url: String,
-    /// `SQLite`'s file lies in it.
+    /// SQLite's file lies in it.
     dir: Mutex<Option<TempDir>>,
     /// The pool that [`TestDb::exec`] and the other direct questions use: never the one under test.
     observer: DatabaseConnection,
@@ -58,7 +57,7 @@ impl TestDb {
         Self::with_journal(backend, Journal::Wal).await
     }
 
-    /// As [`new`](Self::new), with `SQLite`'s journal chosen.
+    /// As [`new`](Self::new), with SQLite's journal chosen.
     pub async fn with_journal(backend: Backend, journal: Journal) -> Self {
         let name = unique_name();
         let (url, dir) = if backend == Backend::Sqlite {
@@ -66,27 +65,17 @@ impl TestDb {
             let url = format!("sqlite://{}?mode=rwc", dir.path().join("db.sqlite").display());
             (url, Some(dir))
         } else {
-            create_database(backend, &name)
-                .await
-                .unwrap_or_else(|error| panic!("{backend} cannot create {name}: {error}"));
+            create_database(backend, &name).await.unwrap_or_else(|error| panic!("{backend} cannot create {name}: {error}"));
             (ServerUrl::of(backend).with_database(&name).to_string(), None)
         };
-        let observer = connect(options(&url, 4)).await;
         if backend == Backend::Sqlite && journal == Journal::Wal {
-            // The file remembers it.
-            observer
-                .execute_unprepared("PRAGMA journal_mode = WAL")
-                .await
-                .unwrap();
+            // The file remembers it. On a connection of its own: a pool that goes on after the change keeps a read lock.
+            let first = connect(options(&url, 1)).await;
+            first.execute_unprepared("PRAGMA journal_mode = WAL").await.unwrap();
+            first.close().await.unwrap();
         }
-        Self(Arc::new(Inner {
-            backend,
-            name,
-            url,
-            dir: Mutex::new(dir),
-            observer,
-            keep: AtomicBool::new(false),
-        }))
+        let observer = connect(options(&url, 4)).await;
+        Self(Arc::new(Inner { backend, name, url, dir: Mutex::new(dir), observer, keep: AtomicBool::new(false) }))
     }
 
     /// On which backend.
@@ -107,7 +96,7 @@ impl TestDb {
     /// The same through a proxy on this machine.
     ///
     /// # Panics
-    /// On `SQLite`, which has no network.
+    /// On SQLite, which has no network.
     pub fn url_through(&self, port: u16) -> String {
         self.server().with_port(port).to_string()
     }
@@ -115,7 +104,7 @@ impl TestDb {
     /// The server's `host:port`.
     ///
     /// # Panics
-    /// On `SQLite`.
+    /// On SQLite.
     pub fn address(&self) -> String {
         self.server().address()
     }
@@ -127,7 +116,7 @@ impl TestDb {
 
     /// A pool of its own on this database, as another replica would have.
     ///
-    /// `SQLite` waits ten seconds for its lock.
+    /// SQLite waits ten seconds for its lock.
     pub async fn pool(&self, max_connections: u32) -> DatabaseConnection {
         connect(options(&self.0.url, max_connections)).await
     }
@@ -144,11 +133,7 @@ impl TestDb {
         // TODO(inbox-migration): `Migrator::up` once it exists; the table as the entity describes it until then.
         let schema = sea_orm::Schema::new(self.0.backend.db_backend());
         let entity = inbox_core::entity::Entity;
-        self.0
-            .observer
-            .execute(&schema.create_table_from_entity(entity))
-            .await
-            .unwrap();
+        self.0.observer.execute(&schema.create_table_from_entity(entity)).await.unwrap();
         for index in schema.create_index_from_entity(entity) {
             self.0.observer.execute(&index).await.unwrap();
         }
@@ -159,9 +144,7 @@ impl TestDb {
     /// # Panics
     /// When the statement fails.
     pub async fn exec(&self, sql: &str) {
-        self.try_exec(sql)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        self.try_exec(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     /// As [`exec`](Self::exec), and says how many rows were affected.
@@ -172,8 +155,7 @@ impl TestDb {
 
     /// The number of rows in a table: `count("biz")`, `count("biz WHERE k = 'a'")`.
     pub async fn count(&self, table_where: &str) -> i64 {
-        self.scalar_i64(&format!("SELECT COUNT(*) FROM {table_where}"))
-            .await
+        self.scalar_i64(&format!("SELECT COUNT(*) FROM {table_where}")).await
     }
 
     /// The first column of the first row as an integer.
@@ -192,10 +174,7 @@ impl TestDb {
     /// # Panics
     /// When there is no row, or no text in it.
     pub async fn scalar_text(&self, sql: &str) -> Option<String> {
-        self.row(sql)
-            .await
-            .try_get_by_index(0)
-            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+        self.row(sql).await.try_get_by_index(0).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
     async fn row(&self, sql: &str) -> QueryResult {
@@ -234,11 +213,7 @@ impl Drop for Inner {
         }
         // A destructor cannot wait for a future on the test's own runtime.
         let dropped = thread::spawn(move || {
-            tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap()
-                .block_on(drop_database(backend, &name))
+            tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(drop_database(backend, &name))
         })
         .join();
         // The server is thrown away after the run: a database that stays costs disk space only.
@@ -270,22 +245,14 @@ fn sqlite_dir(name: &str) -> TempDir {
 
 fn options(url: &str, max_connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
-    options
-        .max_connections(max_connections)
-        .acquire_timeout(Duration::from_secs(30))
-        .sqlx_logging(false)
-        .map_sqlx_sqlite_opts(|sqlite| {
-            // Like the servers' fsync = off: what a killed process wrote stays, only a power cut would lose it.
-            sqlite
-                .busy_timeout(Duration::from_secs(10))
-                .synchronous(SqliteSynchronous::Off)
-        });
+    options.max_connections(max_connections).acquire_timeout(Duration::from_secs(30)).sqlx_logging(false).map_sqlx_sqlite_opts(|sqlite| {
+        // Like the servers' fsync = off: what a killed process wrote stays, only a power cut would lose it.
+        sqlite.busy_timeout(Duration::from_secs(10)).synchronous(SqliteSynchronous::Off)
+    });
     options
 }
 
 async fn connect(options: ConnectOptions) -> DatabaseConnection {
     let url = options.get_url().to_owned();
-    Database::connect(options)
-        .await
-        .unwrap_or_else(|error| panic!("cannot connect to {url}: {error}"))
+    Database::connect(options).await.unwrap_or_else(|error| panic!("cannot connect to {url}: {error}"))
 }

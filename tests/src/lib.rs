@@ -8,12 +8,15 @@
 //! | [`backends`] | the three backends and the macro that writes one test for each |
 //! | [`db`] | a fresh database per test, and pools on it |
 
-// Helpers of tests: a failed set-up has to stop the test at once, and says where.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::missing_panics_doc,
-    clippy::must_use_candidate
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    clippy::print_stderr,
+    clippy::doc_markdown,
+    reason = "helpers of tests: a set-up that fails stops the test at once and says where"
 )]
 
 pub mod backends;

@@ -23,9 +23,8 @@ impl ServerUrl {
     /// A missing server is a failure, never a skipped test.
     pub(crate) fn of(backend: Backend) -> Self {
         let variable = backend.pick("INBOX_TEST_POSTGRES_URL", "INBOX_TEST_MYSQL_URL", "");
-        let url = env::var(variable).unwrap_or_else(|_| {
-            panic!("{variable} is not set: run the tests with `tests/run`, which starts {backend} and sets it")
-        });
+        let url = env::var(variable)
+            .unwrap_or_else(|_| panic!("{variable} is not set: run the tests with `tests/run`, which starts {backend} and sets it"));
         Self::parse(&url).unwrap_or_else(|| panic!("{variable} has no host and port: {url}"))
     }
 
@@ -48,19 +47,12 @@ impl ServerUrl {
     }
 
     pub(crate) fn with_database(&self, database: &str) -> Self {
-        Self {
-            database: database.to_owned(),
-            ..self.clone()
-        }
+        Self { database: database.to_owned(), ..self.clone() }
     }
 
     /// The same database through a proxy that listens on this machine.
     pub(crate) fn with_port(&self, port: u16) -> Self {
-        Self {
-            host: "127.0.0.1".to_owned(),
-            port,
-            ..self.clone()
-        }
+        Self { host: "127.0.0.1".to_owned(), port, ..self.clone() }
     }
 
     /// `host:port`.
@@ -78,11 +70,7 @@ impl ServerUrl {
 
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}{}:{}/{}",
-            self.head, self.host, self.port, self.database
-        )?;
+        write!(f, "{}{}:{}/{}", self.head, self.host, self.port, self.database)?;
         if !self.query.is_empty() {
             write!(f, "?{}", self.query)?;
         }
@@ -109,13 +97,10 @@ pub(crate) async fn drop_database(backend: Backend, name: &str) -> Result<(), Db
     let admin = ServerUrl::of(backend).admin().await?;
     if backend == Backend::MySql {
         // An open transaction's metadata lock would hold up DROP DATABASE for a day.
-        let sessions =
-            format!("SELECT id FROM information_schema.processlist WHERE db = '{name}'");
+        let sessions = format!("SELECT id FROM information_schema.processlist WHERE db = '{name}'");
         let sessions = sea_orm::Statement::from_string(backend.db_backend(), sessions);
         for row in admin.query_all_raw(sessions).await? {
-            let id: i64 = row
-                .try_get_by_index::<i64>(0)
-                .or_else(|_| row.try_get_by_index::<u64>(0).map(u64::cast_signed))?;
+            let id: i64 = row.try_get_by_index::<i64>(0).or_else(|_| row.try_get_by_index::<u64>(0).map(u64::cast_signed))?;
             // Gone already is as good.
             let _ = admin.execute_unprepared(&format!("KILL {id}")).await;
         }
@@ -136,18 +121,13 @@ mod tests {
 
     #[test]
     fn a_url_survives_parsing() {
-        for url in [
-            "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable",
-            "mysql://root:a@b@localhost:3306/",
-            "mysql://localhost:3306/x",
-        ] {
+        for url in
+            ["postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", "mysql://root:a@b@localhost:3306/", "mysql://localhost:3306/x"]
+        {
             assert_eq!(ServerUrl::parse(url).unwrap().to_string(), url);
         }
         let url = ServerUrl::parse("mysql://root@db:3306/?ssl-mode=disabled").unwrap();
-        assert_eq!(
-            url.with_database("x").with_port(7).to_string(),
-            "mysql://root@127.0.0.1:7/x?ssl-mode=disabled"
-        );
+        assert_eq!(url.with_database("x").with_port(7).to_string(), "mysql://root@127.0.0.1:7/x?ssl-mode=disabled");
         assert_eq!(ServerUrl::parse("mysql://no-port/"), None);
     }
 }

@@ -1,9 +1,5 @@
 //! The harness itself: what the conformance tests rely on has to be true.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a failed set-up stops the test"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed set-up stops the test")]
 
 #[path = "harness/databases.rs"]
 mod databases;
