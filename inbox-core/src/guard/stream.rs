@@ -1,5 +1,6 @@
 //! Streams: errors arrive as items, so the guard watches the items.
 
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -17,19 +18,21 @@ type Rows = Pin<Box<dyn Stream<Item = Result<QueryResult, DbErr>> + Send>>;
 ///
 /// While it lives, every other statement of the transaction waits, as with SeaORM's own. Dropped before its end, the rest is
 /// read and thrown away, because an error in the rest may have ended the transaction.
-pub struct InboxStream {
+pub struct InboxStream<'a> {
     rows: Option<Rows>,
+    /// It holds the session's lock, so it must not outlive the body: the commit would wait for it.
+    transaction: PhantomData<&'a InboxTransaction>,
     drain: bool,
 }
 
 impl StreamTrait for InboxTransaction {
-    type Stream<'a> = InboxStream;
+    type Stream<'a> = InboxStream<'a>;
 
     fn get_database_backend(&self) -> DbBackend {
         self.shared.backend
     }
 
-    fn stream_raw<'a>(&'a self, stmt: Statement) -> Pin<Box<dyn Future<Output = Result<InboxStream, DbErr>> + 'a + Send>> {
+    fn stream_raw<'a>(&'a self, stmt: Statement) -> Pin<Box<dyn Future<Output = Result<InboxStream<'a>, DbErr>> + 'a + Send>> {
         Box::pin(async move {
             self.screen(&stmt.sql)?;
             let mut session = self.shared.session.clone().lock_owned().await;
@@ -51,12 +54,12 @@ impl StreamTrait for InboxTransaction {
                 }
                 session.observe(failure.as_ref()).await;
             };
-            Ok(InboxStream { rows: Some(Box::pin(rows)), drain })
+            Ok(InboxStream { rows: Some(Box::pin(rows)), transaction: PhantomData, drain })
         })
     }
 }
 
-impl Stream for InboxStream {
+impl Stream for InboxStream<'_> {
     type Item = Result<QueryResult, DbErr>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -71,7 +74,7 @@ impl Stream for InboxStream {
     }
 }
 
-impl Drop for InboxStream {
+impl Drop for InboxStream<'_> {
     fn drop(&mut self) {
         // What is not drained counts as a cancelled statement.
         if let (Some(mut rows), true, Ok(runtime)) = (self.rows.take(), self.drain, Handle::try_current()) {
