@@ -8,7 +8,7 @@ use crate::args::{self, Args};
 use crate::errors::Errors;
 use crate::handler::{Body, Function, Handler, Id, cloned, is_opaque};
 
-pub(crate) fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn idempotent(args: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let args = Args::read(args, &mut errors);
     let function: Function = match parse2(item.clone()) {
@@ -32,32 +32,13 @@ pub(crate) fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
 fn expand(function: &Function, handler: &Handler<'_>, args: &Args) -> TokenStream {
     let Function { attrs, vis, sig, .. } = function;
     let Handler { connection, id, output, body } = handler;
-    let Body { inner_attrs, .. } = body;
     let krate = args::krate(args.krate.as_ref());
     let consumer = &args.consumer;
-
     let database = reference_to(connection);
-    let id = match id {
-        Id::Message(message) => {
-            let message = reference_to(message);
-            quote!(#krate::__private::message_id(#message))
-        }
-        Id::Key(key) => {
-            let place = key.to_token_stream().into_iter().next().map_or_else(Span::call_site, |token| token.span());
-            // A block, which in this edition ends what the expression has locked or borrowed, before the transaction begins.
-            let id = quote_spanned!(at(place)=> { #key });
-            move_to(place, quote!(#krate::__private::MessageKey::into_message_id(#id)))
-        }
-    };
-    let returned = place_of(output);
-    let closure = {
-        let in_body = at(body.brace.span.join());
-        let edge = move_to(returned, quote!(return ::core::option::Option::unwrap(::core::option::Option::None::<#output>);));
-        let statements = block(body);
-        let block = quote_spanned!(in_body=> { if false { #edge } match () { () => #statements } });
-        quote_spanned!(at(returned)=> async move |#connection| -> #output #block)
-    };
-    let options = options(args);
+    let id = message_id(&krate, id);
+    let options = options(&krate, args);
+    let closure = closure(connection, output, body);
+
     let (name, rest) = match args.retries {
         None if options.is_empty() => ("process", closure),
         None => ("process_with", quote!(#krate::__private::Options::new() #options, #closure)),
@@ -70,8 +51,9 @@ fn expand(function: &Function, handler: &Handler<'_>, args: &Args) -> TokenStrea
     let name = Ident::new(name, Span::call_site());
     let arguments = quote!((#database, const { #krate::__private::Consumer::from_static(#consumer) }, #id, #rest));
     // In place of the return type, which the function's bounds on `T` and `E` are about.
-    let call = move_to(returned, quote!(#krate::__private::#name #arguments .await));
+    let call = move_to(place_of(output), quote!(#krate::__private::#name #arguments .await));
     let sig = if args.retries.is_some() { &without_mut(sig) } else { sig };
+    let inner_attrs = &body.inner_attrs;
     quote! {
         #(#attrs)*
         #vis #sig {
@@ -81,8 +63,35 @@ fn expand(function: &Function, handler: &Handler<'_>, args: &Args) -> TokenStrea
     }
 }
 
-fn options(args: &Args) -> TokenStream {
-    let krate = args::krate(args.krate.as_ref());
+fn message_id(krate: &TokenStream, id: &Id<'_>) -> TokenStream {
+    match id {
+        Id::Message(message) => {
+            let message = reference_to(message);
+            quote!(#krate::__private::message_id(#message))
+        }
+        Id::Key(key) => {
+            let place = first_span(key);
+            // A block, which in this edition ends what the expression has locked or borrowed, before the transaction begins.
+            let key = quote_spanned!(at(place)=> { #key });
+            move_to(place, quote!(#krate::__private::MessageKey::into_message_id(#key)))
+        }
+    }
+}
+
+/// The body, with the transaction under the connection's name.
+///
+/// The statement that never runs gives it its type: the compiler infers what an async closure returns from its body alone,
+/// and without it neither would `Err(Box::new(error))` become the written type nor an error be shown where it is.
+fn closure(connection: &Ident, output: &Type, body: &Body) -> TokenStream {
+    let place = place_of(output);
+    let returned = move_to(place, quote!(return ::core::option::Option::unwrap(::core::option::Option::None::<#output>);));
+    let statements = block(body);
+    // An arm, because lints would find braces in braces superfluous, and items behind a statement.
+    let block = quote_spanned!(at(body.brace.span.join())=> { if false { #returned } match () { () => #statements } });
+    quote_spanned!(at(place)=> async move |#connection| -> #output #block)
+}
+
+fn options(krate: &TokenStream, args: &Args) -> TokenStream {
     let fast_path = args.fast_path.then(|| quote!(.fast_path(true)));
     let isolation = args.isolation.as_ref().map(|level| quote!(.isolation(#krate::__private::IsolationLevel::#level)));
     quote!(#fast_path #isolation)
@@ -92,11 +101,11 @@ fn options(args: &Args) -> TokenStream {
 fn clones(sig: &Signature) -> TokenStream {
     cloned(sig)
         .map(|(argument, pat)| {
-            let cfgs = argument.attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+            let cfgs: Vec<_> = argument.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
             let (mutability, name) = (pat.mutability, &pat.ident);
             let original = reference_to(name);
             let clone = quote_spanned!(at(name.span())=> ::core::clone::Clone::clone(#original));
-            quote!(#(#cfgs)* let #mutability #name = #clone; let _ = #original;)
+            quote!(#(#cfgs)* let #mutability #name = #clone; #(#cfgs)* let _ = #original;)
         })
         .collect()
 }
@@ -150,8 +159,12 @@ pub(crate) fn place_of(ty: &Type) -> Span {
     match ty {
         Type::Group(inner) => place_of(&inner.elem),
         Type::Path(path) => path.path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span()),
-        _ => ty.into_token_stream().into_iter().next().map_or_else(Span::call_site, |token| token.span()),
+        _ => first_span(ty),
     }
+}
+
+fn first_span(tokens: impl ToTokens) -> Span {
+    tokens.into_token_stream().into_iter().next().map_or_else(Span::call_site, |token| token.span())
 }
 
 /// `&name` at the argument's place, so that a bound that its type does not meet is reported there.

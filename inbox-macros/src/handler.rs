@@ -33,15 +33,25 @@ impl Parse for Function {
         let attrs = input.call(Attribute::parse_outer)?;
         let vis = input.parse()?;
         let start = input.cursor();
-        if ![input.peek(Token![fn]), input.peek(Token![async]), input.peek(Token![unsafe]), input.peek(Token![extern])].contains(&true)
-            && !(input.peek(Token![const]) && !input.peek2(Ident) && !input.peek2(Token![_]))
-        {
+        if !starts_function(input) {
             return Err(syn::Error::new(start.span(), "`#[idempotent]` goes on an `async fn`: write it on each handler"));
         }
         let sig = input.parse()?;
         let body = if input.parse::<Option<Token![;]>>()?.is_some() { None } else { Some(input.parse()?) };
         Ok(Self { attrs, vis, sig, body })
     }
+}
+
+fn starts_function(input: ParseStream<'_>) -> bool {
+    let constant = input.peek(Token![const]) && (input.peek2(Ident) || input.peek2(Token![_]));
+    let keywords = [
+        input.peek(Token![const]),
+        input.peek(Token![async]),
+        input.peek(Token![unsafe]),
+        input.peek(Token![extern]),
+        input.peek(Token![fn]),
+    ];
+    keywords.contains(&true) && !constant
 }
 
 impl Parse for Body {
@@ -141,8 +151,8 @@ fn check_output<'a>(sig: &'a Signature, errors: &mut Errors) -> Option<&'a Type>
 /// Only what certainly is none: an alias such as `anyhow::Result<()>` cannot be seen through here.
 fn is_no_result(ty: &Type) -> bool {
     const NAMES: [&str; 24] = [
-        "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64", "String",
-        "Option", "Vec", "Box", "Arc", "Pin", "Outcome",
+        "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
+        "String", "Option", "Vec", "Box", "Arc", "Pin", "Outcome",
     ];
     match ty {
         Type::Paren(inner) => is_no_result(&inner.elem),
@@ -182,7 +192,10 @@ fn check_connection<'a>(sig: &'a Signature, errors: &mut Errors) -> Option<&'a I
         return None;
     };
     let Some(pat) = plain(argument) else {
-        errors.on(&argument.pat, "the first argument is the connection, and in the body the transaction has its name: write `db: &DatabaseConnection`");
+        errors.on(
+            &argument.pat,
+            "the first argument is the connection, and in the body the transaction has its name: write `db: &DatabaseConnection`",
+        );
         return None;
     };
     if let Some(token) = &pat.mutability {
@@ -214,12 +227,12 @@ fn check_message<'a>(sig: &'a Signature, errors: &mut Errors) -> Option<&'a Iden
 /// `retries` calls the body again, so nothing may be moved out of the arguments.
 fn check_repeatable(sig: &Signature, errors: &mut Errors) {
     if let Some(receiver) = sig.receiver()
-        && !matches!(reference(&receiver.ty), Some(None))
+        && Passed::by(&receiver.ty) != Passed::Shared
     {
         errors.on(receiver, "`retries` runs the body again, and a failed try would have used or changed `self`: write `&self`");
     }
     for argument in bodys(sig) {
-        if matches!(reference(&argument.ty), Some(Some(_))) {
+        if Passed::by(&argument.ty) == Passed::Exclusive {
             errors.on(&argument.ty, "`retries` runs the body again, and a failed try would have changed what is behind `&mut`: write `&`");
         } else if plain(argument).is_none() {
             errors.on(&argument.pat, "`retries` clones what is taken by value for each try: give it a name, and take it apart in the body");
@@ -229,7 +242,7 @@ fn check_repeatable(sig: &Signature, errors: &mut Errors) {
 
 /// The arguments that each try of `retries` needs a clone of: those by value, without the connection.
 pub(crate) fn cloned(sig: &Signature) -> impl Iterator<Item = (&PatType, &PatIdent)> {
-    bodys(sig).filter(|argument| reference(&argument.ty).is_none()).filter_map(|argument| Some((argument, plain(argument)?)))
+    bodys(sig).filter(|argument| Passed::by(&argument.ty) == Passed::Value).filter_map(|argument| Some((argument, plain(argument)?)))
 }
 
 /// The arguments that the body can name: in it, the connection's name means the transaction.
@@ -237,13 +250,23 @@ fn bodys(sig: &Signature) -> impl Iterator<Item = &PatType> {
     typed(sig).skip(1).filter(|argument| !matches!(*argument.pat, Pat::Wild(_)))
 }
 
-/// `Some(mut)` for a reference, through the invisible groups of a `macro_rules!` fragment.
-fn reference(ty: &Type) -> Option<Option<Token![mut]>> {
-    match ty {
-        Type::Reference(reference) => Some(reference.mutability),
-        Type::Paren(inner) => reference(&inner.elem),
-        Type::Group(inner) => reference(&inner.elem),
-        _ => None,
+#[derive(PartialEq)]
+enum Passed {
+    Value,
+    Shared,
+    Exclusive,
+}
+
+impl Passed {
+    /// Sees through the invisible groups of a `macro_rules!` fragment.
+    fn by(ty: &Type) -> Self {
+        match ty {
+            Type::Reference(reference) if reference.mutability.is_some() => Self::Exclusive,
+            Type::Reference(_) => Self::Shared,
+            Type::Paren(inner) => Self::by(&inner.elem),
+            Type::Group(inner) => Self::by(&inner.elem),
+            _ => Self::Value,
+        }
     }
 }
 

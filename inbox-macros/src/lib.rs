@@ -13,7 +13,7 @@ mod tests;
 /// TODO
 #[proc_macro_attribute]
 pub fn idempotent(args: TokenStream, item: TokenStream) -> TokenStream {
-    expand::idempotent(args.into(), item.into()).into()
+    expand::idempotent(args.into(), &item.into()).into()
 }
 
 /// TODO

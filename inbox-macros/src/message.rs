@@ -73,10 +73,9 @@ fn find_id<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<Id<'a>> {
         let marks = Marks::read(&field.attrs, errors);
         match (marks.id, &found) {
             (Some(_), None) => found = Some(Id { field, member, domain: marks.domain }),
-            (Some(second), Some(_)) => errors.at(
-                second.span(),
-                "a message has one id: mark one field, or write `impl Message` with `MessageId::from_parts`",
-            ),
+            (Some(second), Some(_)) => {
+                errors.at(second.span(), "a message has one id: mark one field, or write `impl Message` with `MessageId::from_parts`");
+            }
             (None, _) => {
                 if let Some(domain) = marks.domain {
                     errors.on(domain, "a domain belongs to an id: write `#[message(id, domain = \"...\")]`");
