@@ -7,6 +7,9 @@
 //! | --- | --- |
 //! | [`backends`] | the three backends and the macro that writes one test for each |
 //! | [`db`] | a fresh database per test, and pools on it |
+//! | [`ledger`] | the business tables, and what they hold now |
+//! | [`race`] | tasks on separate pools, released by a barrier |
+//! | [`poll`] | cancellation at every await point |
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +24,11 @@
 
 pub mod backends;
 pub mod db;
+pub mod ledger;
+pub mod poll;
+pub mod race;
 mod server;
 
 pub use backends::Backend;
 pub use db::TestDb;
+pub use ledger::Ledger;

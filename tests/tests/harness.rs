@@ -3,3 +3,5 @@
 
 #[path = "harness/databases.rs"]
 mod databases;
+#[path = "harness/fixtures.rs"]
+mod fixtures;
