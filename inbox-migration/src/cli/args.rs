@@ -1,0 +1,108 @@
+//! What can be written on the command line.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Parser, Subcommand};
+
+use super::exit::EXIT_CODES;
+
+/// Creates, removes and proves the inbox table of inbox-core.
+#[derive(Debug, Parser)]
+#[command(name = "inbox", version, about, after_help = EXIT_CODES)]
+pub(super) struct Args {
+    /// Where the database is [default: the environment's DATABASE_URL, else that of a .env file]
+    ///
+    /// Others on the machine can read arguments: prefer the environment or --database-url-file.
+    #[arg(long, global = true, value_name = "URL")]
+    pub(super) database_url: Option<Secret>,
+
+    /// A file that holds nothing but the URL
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) database_url_file: Option<PathBuf>,
+
+    /// Say more, on standard error
+    #[arg(short, long, global = true)]
+    pub(super) verbose: bool,
+
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Create the inbox table, or find it there; safe to run from many processes at once
+    Up {
+        /// Record a table that is complete and only lacks its record, after an interrupted `up` or a restore
+        #[arg(long)]
+        adopt: bool,
+    },
+    /// Drop the inbox table, and nothing else; refuses while it holds markers
+    Down {
+        /// Drop the markers too: redelivered messages are processed again
+        #[arg(long)]
+        force: bool,
+    },
+    /// Say how far the schema is; writes nothing and needs no DDL rights
+    Status,
+    /// Prove that the table deduplicates, in a transaction that is rolled back
+    Verify,
+}
+
+impl Command {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Up { .. } => "up",
+            Self::Down { .. } => "down",
+            Self::Status => "status",
+            Self::Verify => "verify",
+        }
+    }
+}
+
+/// A text that `Debug` does not show.
+#[derive(Clone)]
+pub(super) struct Secret(pub(super) String);
+
+impl FromStr for Secret {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn clap_agrees() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn debug_shows_no_password() {
+        let args = Args::try_parse_from(["inbox", "up", "--database-url", "mysql://u:hunter2@h/d"]);
+        let shown = format!("{args:?}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert_eq!(args.unwrap().database_url.unwrap().0, "mysql://u:hunter2@h/d");
+    }
+
+    #[test]
+    fn seaorms_destructive_commands_do_not_exist() {
+        for command in ["fresh", "refresh", "reset", "uninstall", "init", "generate"] {
+            assert!(Args::try_parse_from(["inbox", command]).is_err(), "{command}");
+        }
+    }
+}

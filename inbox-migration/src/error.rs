@@ -1,0 +1,88 @@
+//! What can go wrong with the schema, and what to do about it.
+
+use std::time::Duration;
+
+use inbox_core::entity::TABLE;
+use sea_orm::DbErr;
+
+use crate::{HISTORY_TABLE, HalfApplied};
+
+/// Why the schema was not changed.
+///
+/// On PostgreSQL and `SQLite` nothing at all was changed then; `MySQL` commits every DDL statement at once, and what that
+/// can leave behind is [`HalfApplied`](Self::HalfApplied) for the next call.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The table and the history do not agree, or the table is not the one that the history promises. Nothing was changed:
+    /// the text says what is there, what is missing and what to do.
+    #[error("{0}")]
+    HalfApplied(HalfApplied),
+
+    /// [`down`](crate::down()) with [`Rows::Keep`](crate::Rows::Keep) found markers. Nothing was changed.
+    #[error(
+        "{TABLE} holds {rows} marker(s): without them a redelivered message is processed again. Nothing was dropped. \
+         Let the brokers run dry first, or run `inbox down --force` (in code: `Rows::Lose`) to lose them"
+    )]
+    RowsExist {
+        /// How many.
+        rows: u64,
+    },
+
+    /// Another process held the migration lock all the time. Nothing was changed: call again.
+    #[error(
+        "another process holds the inbox's migration lock, and still did after {} s. Nothing was changed; run it again",
+        .waited.as_secs()
+    )]
+    Locked {
+        /// How long it was waited for.
+        waited: Duration,
+    },
+
+    /// The history names migrations that this version does not know, so it cannot undo them. Nothing was changed: use the
+    /// version that applied them.
+    #[error(
+        "{HISTORY_TABLE} records migrations that this version does not know ({}): a newer version applied them, run its \
+         `inbox down`", .names.join(", ")
+    )]
+    Newer {
+        /// The migrations' names.
+        names: Vec<String>,
+    },
+
+    /// `MySQL` would silently commit the caller's transaction at the first DDL statement. Nothing was changed: pass the
+    /// `DatabaseConnection`.
+    #[error(
+        "MySQL commits a transaction at its first DDL statement, the caller's other work with it: pass the \
+         DatabaseConnection instead of a transaction. Nothing was changed"
+    )]
+    InTransaction,
+
+    /// Not called from a Tokio runtime, or from one that is shutting down.
+    #[error("the inbox's migrations need a running Tokio runtime: {0}")]
+    Runtime(&'static str),
+
+    /// The database refused a step.
+    #[error("{step}: {source}")]
+    Database {
+        /// What was being done.
+        step: &'static str,
+        /// What the database said.
+        source: DbErr,
+    },
+}
+
+impl Error {
+    pub(crate) fn database(step: &'static str) -> impl Fn(DbErr) -> Self {
+        move |source| Self::Database { step, source }
+    }
+}
+
+impl From<Error> for DbErr {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Database { source, .. } => source,
+            other => Self::Migration(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! `up` and `down`: read, judge, work, all under the lock.
+
+use std::time::Duration;
+
+use inbox_core::entity::TABLE;
+use sea_orm::sea_query::{Expr, ExprTrait as _, Query};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, Statement};
+use sea_orm_migration::{MigrationTrait, MigratorTrait as _, SchemaManager, seaql_migrations};
+use tracing::Instrument as _;
+
+use crate::migrator::History;
+use crate::state::{self, Facts, Status};
+use crate::{Error, HISTORY_TABLE, ddl, lock};
+
+/// What [`down`] does with a table that holds markers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Refuses, and drops nothing.
+    Keep,
+    /// Drops them with the table: a message that is redelivered afterwards is processed again.
+    Lose,
+}
+
+/// Creates the inbox table, or finds it there; returns the names of the migrations that it applied.
+///
+/// Any number of processes may call it at once, at every start: one works, the others wait for it (see the
+/// [crate's guide](crate#one-at-a-time)). Where there is nothing to do it writes nothing, takes no lock and needs no DDL
+/// rights. It runs in a task of its own: when the caller is cancelled it ends all the same, and gives the lock back.
+///
+/// # Errors
+/// [`Error::HalfApplied`] where there is a table of that name and it is not, or not only, what this history made;
+/// [`Error::Locked`] when another process migrates for longer than a minute; [`Error::Runtime`] outside a Tokio runtime;
+/// [`Error::Database`] with what the database said.
+pub async fn up(db: &DatabaseConnection) -> Result<Vec<String>, Error> {
+    up_steps(db, None).await
+}
+
+/// Records a table that is all there, but not in our history: an `up` that was interrupted on `MySQL`, a restore that left
+/// the history out. Otherwise as [`up`].
+///
+/// Not for a table that the application's own migrator created: that one has a history, the application's.
+///
+/// # Errors
+/// As [`up`]; a table that lacks anything but the record is [`Error::HalfApplied`].
+pub async fn adopt(db: &DatabaseConnection) -> Result<Vec<String>, Error> {
+    in_a_task(db, Job::Up { steps: None, adopt: true }).await
+}
+
+/// Drops the inbox table, and nothing else; returns the names of the migrations that it undid.
+///
+/// # Errors
+/// [`Error::RowsExist`] with [`Rows::Keep`] while there are markers; [`Error::HalfApplied`] where there is a table that this
+/// history did not create; [`Error::Newer`] where a newer version migrated; otherwise as [`up`].
+pub async fn down(db: &DatabaseConnection, rows: Rows) -> Result<Vec<String>, Error> {
+    down_steps(db, None, rows).await
+}
+
+/// Looks, and writes nothing.
+///
+/// # Errors
+/// [`Error::Database`] with what the database said.
+pub async fn status(db: &DatabaseConnection) -> Result<Status, Error> {
+    let mut looks = 0;
+    loop {
+        let facts = state::read(db).await.map_err(Error::database(READING))?;
+        match facts.status() {
+            // On MySQL another process may be between the table and its record.
+            Status::HalfApplied(_) if looks < 3 && facts.backend == DbBackend::MySql => {
+                looks += 1;
+                tokio::time::sleep(Duration::from_millis(300)).await;
+            }
+            status => return Ok(status),
+        }
+    }
+}
+
+pub(crate) async fn up_steps(db: &DatabaseConnection, steps: Option<u32>) -> Result<Vec<String>, Error> {
+    // What this look does not like is looked at again under the lock: another process may be at work.
+    if let Ok(facts) = state::read(db).await
+        && let Status::Applied = facts.status()
+    {
+        let newer = facts.unknown();
+        if !newer.is_empty() {
+            tracing::info!(?newer, "a newer version of inbox-migration has been here");
+        }
+        return Ok(Vec::new());
+    }
+    in_a_task(db, Job::Up { steps, adopt: false }).await
+}
+
+pub(crate) async fn down_steps(db: &DatabaseConnection, steps: Option<u32>, rows: Rows) -> Result<Vec<String>, Error> {
+    in_a_task(db, Job::Down { steps, rows }).await
+}
+
+/// In the caller's transaction: theirs to commit.
+pub(crate) async fn up_within(transaction: &DatabaseTransaction, steps: Option<u32>) -> Result<Vec<String>, Error> {
+    lock::within(transaction).await?;
+    Job::Up { steps, adopt: false }.run(transaction).await
+}
+
+/// In the caller's transaction: theirs to commit.
+pub(crate) async fn down_within(transaction: &DatabaseTransaction, steps: Option<u32>) -> Result<Vec<String>, Error> {
+    lock::within(transaction).await?;
+    Job::Down { steps, rows: Rows::Keep }.run(transaction).await
+}
+
+const READING: &str = "reading the inbox's history and catalogue";
+const RECORDING: &str = "writing the inbox's history";
+
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    Up { steps: Option<u32>, adopt: bool },
+    Down { steps: Option<u32>, rows: Rows },
+}
+
+/// A dropped future would leave MySQL's lock on a pooled connection.
+async fn in_a_task(db: &DatabaseConnection, job: Job) -> Result<Vec<String>, Error> {
+    let runtime = tokio::runtime::Handle::try_current().map_err(|_| Error::Runtime("there is none"))?;
+    let db = db.clone();
+    let task = runtime.spawn(async move { locked(&db, job).await }.in_current_span());
+    match task.await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(Error::Runtime("it is shutting down")),
+    }
+}
+
+async fn locked(db: &DatabaseConnection, job: Job) -> Result<Vec<String>, Error> {
+    let locked = lock::Locked::take(db).await?;
+    let alone = locked.alone;
+    let work = job.run(locked.connection()).await;
+    let result = locked.settle(work).await;
+    if result.is_err() && !alone && matches!(job, Job::Up { .. }) && others_did_it(db).await {
+        return Ok(Vec::new());
+    }
+    result
+}
+
+/// Without a lock the loser of the race sees "table exists" and is as well served.
+async fn others_did_it(db: &DatabaseConnection) -> bool {
+    for _ in 0..50 {
+        if let Ok(facts) = state::read(db).await
+            && let Status::Applied = facts.status()
+        {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    false
+}
+
+impl Job {
+    async fn run(self, db: &DatabaseTransaction) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Up { steps, adopt } => run_up(db, steps, adopt).await,
+            Self::Down { steps, rows } => run_down(db, steps, rows).await,
+        }
+    }
+}
+
+async fn run_up(db: &DatabaseTransaction, steps: Option<u32>, adopt: bool) -> Result<Vec<String>, Error> {
+    let facts = state::read(db).await.map_err(Error::database(READING))?;
+    match facts.status() {
+        Status::Applied => return Ok(Vec::new()),
+        Status::HalfApplied(half) if !(adopt && half.can_be_adopted()) => return Err(Error::HalfApplied(half)),
+        Status::HalfApplied(_) | Status::Pending => {}
+    }
+    let mut applied = Vec::new();
+    for migration in next(&facts, false, steps) {
+        // IF NOT EXISTS is right here: whoever created it, it is empty or ours, and we hold the lock.
+        History::install(db).await.map_err(Error::database("creating the inbox's history table"))?;
+        if facts.table.is_none() {
+            let created = migration.up(&SchemaManager::new(db)).await;
+            created.map_err(Error::database("creating the inbox table"))?;
+        }
+        record(db, migration.name()).await?;
+        tracing::info!(migration = migration.name(), "applied");
+        applied.push(migration.name().to_owned());
+    }
+    Ok(applied)
+}
+
+async fn run_down(db: &DatabaseTransaction, steps: Option<u32>, rows: Rows) -> Result<Vec<String>, Error> {
+    let facts = state::read(db).await.map_err(Error::database(READING))?;
+    let names = facts.unknown();
+    if !names.is_empty() {
+        return Err(Error::Newer { names });
+    }
+    if !facts.recorded() {
+        return match facts.status() {
+            Status::HalfApplied(half) => Err(Error::HalfApplied(half)),
+            _ => Ok(Vec::new()),
+        };
+    }
+    let mut undone = Vec::new();
+    for migration in next(&facts, true, steps) {
+        if facts.table.is_some() {
+            if rows == Rows::Keep {
+                refuse_rows(db).await?;
+            }
+            let dropped = migration.down(&SchemaManager::new(db)).await;
+            dropped.map_err(Error::database("dropping the inbox table"))?;
+            if facts.backend == DbBackend::MySql {
+                // Under LOCK TABLES no other table may be touched.
+                let unlocked = db.execute_unprepared("UNLOCK TABLES").await;
+                unlocked.map_err(Error::database(RECORDING))?;
+            }
+        }
+        forget(db, migration.name()).await?;
+        tracing::info!(migration = migration.name(), "undone");
+        undone.push(migration.name().to_owned());
+    }
+    Ok(undone)
+}
+
+/// The next `steps` migrations that are recorded, or are not.
+fn next(facts: &Facts, recorded: bool, steps: Option<u32>) -> Vec<Box<dyn MigrationTrait>> {
+    let mut next = crate::migrations();
+    next.retain(|migration| facts.history.iter().any(|name| name == migration.name()) == recorded);
+    if recorded {
+        next.reverse();
+    }
+    if let Some(steps) = steps {
+        next.truncate(usize::try_from(steps).unwrap_or(usize::MAX));
+    }
+    next
+}
+
+/// Counts, and counts again when nobody can write any more: a marker of between the two would be lost with the table.
+async fn refuse_rows(db: &DatabaseTransaction) -> Result<(), Error> {
+    refuse_counted(db).await?;
+    if let Some(lock) = ddl::lock_table(db.get_database_backend()) {
+        db.execute_unprepared(&lock).await.map_err(Error::database("locking the inbox table"))?;
+        refuse_counted(db).await?;
+    }
+    Ok(())
+}
+
+async fn refuse_counted(db: &DatabaseTransaction) -> Result<(), Error> {
+    let sql = format!("SELECT COUNT(*) FROM {TABLE}");
+    let row = db.query_one_raw(Statement::from_string(db.get_database_backend(), sql)).await;
+    let rows = row.and_then(|row| row.map_or(Ok(0), |row| row.try_get_by_index::<i64>(0)));
+    match rows.map_err(Error::database("counting the inbox's rows"))? {
+        0 => Ok(()),
+        rows => Err(Error::RowsExist { rows: rows.unsigned_abs() }),
+    }
+}
+
+async fn record(db: &DatabaseTransaction, name: &str) -> Result<(), Error> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let insert = Query::insert()
+        .into_table(HISTORY_TABLE)
+        .columns([seaql_migrations::Column::Version, seaql_migrations::Column::AppliedAt])
+        .values_panic([name.into(), i64::try_from(now.as_secs()).unwrap_or_default().into()])
+        .take();
+    db.execute(&insert).await.map_err(Error::database(RECORDING))?;
+    Ok(())
+}
+
+async fn forget(db: &DatabaseTransaction, name: &str) -> Result<(), Error> {
+    let delete = Query::delete().from_table(HISTORY_TABLE).and_where(Expr::col(seaql_migrations::Column::Version).eq(name)).take();
+    db.execute(&delete).await.map_err(Error::database(RECORDING))?;
+    Ok(())
+}
