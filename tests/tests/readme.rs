@@ -1,6 +1,6 @@
 //! What the README shows, compiled and run; and the proof that it is what the README shows.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "a test")]
 
 use std::time::Duration;
 
