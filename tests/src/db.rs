@@ -13,6 +13,7 @@ use std::{
 use sea_orm::{
     ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, DbErr, QueryResult, Statement, sqlx::sqlite::SqliteSynchronous,
 };
+use sea_orm_migration::MigratorTrait;
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -130,13 +131,8 @@ impl TestDb {
 
     /// Creates the inbox table.
     pub async fn migrated(&self) {
-        // TODO(inbox-migration): `Migrator::up` once it exists; the table as the entity describes it until then.
-        let schema = sea_orm::Schema::new(self.0.backend.db_backend());
-        let entity = inbox_core::entity::Entity;
-        self.0.observer.execute(&schema.create_table_from_entity(entity)).await.unwrap();
-        for index in schema.create_index_from_entity(entity) {
-            self.0.observer.execute(&index).await.unwrap();
-        }
+        // Up to two connections: one holds the migrator's lock.
+        <inbox_migration::Migrator as MigratorTrait>::up(&self.0.observer, None).await.unwrap();
     }
 
     /// Runs one statement past the pools under test.
@@ -243,7 +239,7 @@ fn sqlite_dir(name: &str) -> TempDir {
     tempfile::Builder::new().prefix(name).tempdir_in(root).unwrap()
 }
 
-fn options(url: &str, max_connections: u32) -> ConnectOptions {
+pub(crate) fn options(url: &str, max_connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
     options.max_connections(max_connections).acquire_timeout(Duration::from_secs(30)).sqlx_logging(false).map_sqlx_sqlite_opts(|sqlite| {
         // Like the servers' fsync = off: what a killed process wrote stays, only a power cut would lose it.
@@ -252,7 +248,7 @@ fn options(url: &str, max_connections: u32) -> ConnectOptions {
     options
 }
 
-async fn connect(options: ConnectOptions) -> DatabaseConnection {
+pub(crate) async fn connect(options: ConnectOptions) -> DatabaseConnection {
     let url = options.get_url().to_owned();
     Database::connect(options).await.unwrap_or_else(|error| panic!("cannot connect to {url}: {error}"))
 }

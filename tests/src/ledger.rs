@@ -8,7 +8,10 @@ pub mod acct;
 pub mod biz;
 
 use inbox_core::entity::{Column, Entity};
-use sea_orm::{ColumnTrait as _, ConnectionTrait, DbErr, EntityTrait as _, PaginatorTrait as _, QueryFilter as _, Statement};
+use sea_orm::{
+    ActiveValue::Set, ColumnTrait as _, ConnectionTrait, DbErr, EntityTrait as _, ExprTrait as _, PaginatorTrait as _, QueryFilter as _,
+    sea_query::Expr,
+};
 use uuid::Uuid;
 
 use crate::{Backend, TestDb};
@@ -79,32 +82,16 @@ fn count(rows: Result<u64, DbErr>) -> i64 {
 
 /// Adds to an account, in the database: `bal = bal + amount`, so that a lost or doubled effect shows.
 pub async fn credit(db: &impl ConnectionTrait, id: i64, amount: i64) -> Result<(), DbErr> {
-    let sql = "UPDATE acct SET bal = bal + ? WHERE id = ?";
-    let changed = db.execute_raw(statement(db, sql, [amount.into(), id.into()])).await?;
-    if changed.rows_affected() == 1 { Ok(()) } else { Err(DbErr::RecordNotUpdated) }
+    let update =
+        acct::Entity::update_many().col_expr(acct::Column::Bal, Expr::col(acct::Column::Bal).add(amount)).filter(acct::Column::Id.eq(id));
+    if update.exec(db).await?.rows_affected == 1 { Ok(()) } else { Err(DbErr::RecordNotUpdated) }
 }
 
 /// Inserts a row into `biz`; the same `k` twice is a unique violation.
 pub async fn record(db: &impl ConnectionTrait, k: &str, v: i64) -> Result<(), DbErr> {
-    let sql = "INSERT INTO biz (k, v) VALUES (?, ?)";
-    db.execute_raw(statement(db, sql, [k.into(), v.into()])).await?;
+    let row = biz::ActiveModel { k: Set(k.to_owned()), v: Set(v), ..Default::default() };
+    biz::Entity::insert(row).exec_without_returning(db).await?;
     Ok(())
-}
-
-/// Writes the placeholders as the backend wants them.
-fn statement<const N: usize>(db: &impl ConnectionTrait, sql: &str, values: [sea_orm::Value; N]) -> Statement {
-    let backend = db.get_database_backend();
-    let mut text = String::new();
-    for (n, part) in sql.split('?').enumerate() {
-        if n > 0 {
-            text += &match backend {
-                sea_orm::DbBackend::Postgres => format!("${n}"),
-                _ => "?".to_owned(),
-            };
-        }
-        text += part;
-    }
-    Statement::from_sql_and_values(backend, text, values)
 }
 
 /// A constraint of a business table that a handler can break.

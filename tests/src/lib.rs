@@ -10,6 +10,9 @@
 //! | [`ledger`] | the business tables, and what they hold now |
 //! | [`race`] | tasks on separate pools, released by a barrier |
 //! | [`poll`] | cancellation at every await point |
+//! | [`proxy`] | what goes over the wire: counted, cut, held |
+//! | [`child`] | a process to kill |
+//! | [`hooks`] | the same moments inside SQLite |
 
 #![allow(
     clippy::unwrap_used,
@@ -23,9 +26,12 @@
 )]
 
 pub mod backends;
+pub mod child;
 pub mod db;
+pub mod hooks;
 pub mod ledger;
 pub mod poll;
+pub mod proxy;
 pub mod race;
 mod server;
 
