@@ -1,0 +1,85 @@
+//! One delivery and one effect, for the suites about races, faults and repetition.
+#![allow(dead_code, reason = "each suite takes what it needs")]
+
+use inbox_core::{Consumer, InboxKey, MessageId, Options, Outcome, process_with};
+use inbox_tests::{Ledger, ledger, race::Count};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr};
+use uuid::Uuid;
+
+pub(crate) const CREDIT: Consumer = Consumer::from_static("credit");
+
+/// What a delivery came to.
+pub(crate) type Answer = Result<Outcome<()>, DbErr>;
+
+/// A message that nobody has seen yet.
+pub(crate) fn fresh() -> InboxKey {
+    InboxKey::new(CREDIT, MessageId::from(Uuid::new_v4()))
+}
+
+/// The effect: account 1 gets 1 more, and `biz` a row of this name. Two effects of one message cannot hide.
+pub(crate) async fn effect(db: &impl ConnectionTrait, row: &str) -> Result<(), DbErr> {
+    ledger::credit(db, 1, 1).await?;
+    ledger::record(db, row, 1).await
+}
+
+/// One delivery whose body has this effect and counts that it ran.
+pub(crate) async fn deliver(db: &DatabaseConnection, key: InboxKey, options: Options, bodies: &Count, row: &str) -> Answer {
+    process_with(db, key, &options, async |tx| {
+        bodies.hit();
+        effect(tx, row).await
+    })
+    .await
+}
+
+pub(crate) fn processed(answer: &Answer) -> bool {
+    matches!(answer, Ok(Outcome::Processed(())))
+}
+
+pub(crate) fn duplicate(answer: &Answer) -> bool {
+    matches!(answer, Ok(Outcome::Duplicate))
+}
+
+/// Neither acknowledged nor final.
+pub(crate) fn transient(answer: &Answer) -> bool {
+    answer.as_ref().is_err_and(|error| inbox_core::is_transient(error))
+}
+
+/// Everything that so many effective deliveries leave behind, as another replica sees it.
+pub(crate) async fn assert_effects(ledger: &Ledger, effects: i64) {
+    let seen = (ledger.markers().await, ledger.records().await, ledger.balance(1).await);
+    assert_eq!(seen, (effects, effects, effects), "markers, business rows, balance");
+}
+
+/// The pool is as good as new: the server holds no transaction of this database, and 20 more messages take effect.
+pub(crate) async fn assert_clean(ledger: &Ledger, pool: &DatabaseConnection) {
+    let before = ledger.markers().await;
+    assert_no_open_transaction(ledger).await;
+    for n in 0..20 {
+        let row = format!("clean {n} {}", Uuid::new_v4());
+        let answer = deliver(pool, fresh(), Options::new(), &Count::new(), &row).await;
+        assert!(processed(&answer), "message {n} after the fault: {answer:?}");
+        assert_eq!(ledger.records_of(&row).await, 1, "message {n} after the fault is not visible to others");
+    }
+    assert_eq!(ledger.markers().await, before + 20);
+    assert_no_open_transaction(ledger).await;
+}
+
+/// Nobody is between BEGIN and COMMIT in this database, after the little time that a queued rollback takes.
+pub(crate) async fn assert_no_open_transaction(ledger: &Ledger) {
+    let db = ledger.db();
+    let open = db.backend().pick(
+        "pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
+        "information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \
+         WHERE p.db = DATABASE() AND p.id <> CONNECTION_ID()",
+        "(SELECT 1 WHERE 0)",
+    );
+    for _ in 0..200 {
+        if db.count(open).await == 0 {
+            // SQLite has no such view: its one writer is free when somebody else can write.
+            db.exec("UPDATE acct SET bal = bal WHERE id = 1").await;
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("a transaction stayed open on {}", db.backend());
+}
