@@ -1,83 +1,99 @@
 //! MySQL's and MariaDB's catalogue. Source:
 //! [INFORMATION_SCHEMA.STATISTICS](https://dev.mysql.com/doc/refman/8.0/en/information-schema-statistics-table.html).
 
-use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, Statement};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement};
 
-use super::{Catalogue, Column, Index, MEND_COLUMN, Wanted, judge_columns, judge_index, no_table};
+use super::judge::{Column, Fault, Index, Owner, Shown, Table, Wanted};
+use super::remedy::alter_table;
 use crate::entity::{TABLE, UNIQUE_INDEX};
 
-const WANTED: [Wanted; 10] = [
-    ("id", &["bigint"], false),
-    ("message_id", &["binary(16)"], false),
-    ("consumer", &["varchar(200)", "varbinary(200)"], false),
-    ("received_at", &["datetime(6)"], false),
-    ("processed_at", &["datetime(6)"], true),
-    ("claim_token", &["binary(16)"], true),
-    ("claimed_until", &["datetime(6)"], true),
-    ("attempts", &["int", "bigint"], false),
-    ("payload", &["text", "mediumtext", "longtext"], true),
-    ("last_error", &["varchar(2000)", "text", "mediumtext", "longtext"], true),
+const INSTANT: &[&str] = &["datetime(6)"];
+const LONG_TEXT: &[&str] = &["text", "mediumtext", "longtext"];
+
+const WANTED: &[Wanted] = &[
+    Wanted { name: "id", kinds: &["bigint"], nullable: false, definition: "bigint AUTO_INCREMENT" },
+    Wanted { name: "message_id", kinds: &["binary(16)"], nullable: false, definition: "binary(16)" },
+    Wanted {
+        name: "consumer",
+        kinds: &["varchar(200)"],
+        nullable: false,
+        definition: "varchar(200) CHARACTER SET ascii COLLATE ascii_bin",
+    },
+    Wanted { name: "received_at", kinds: INSTANT, nullable: false, definition: "datetime(6)" },
+    Wanted { name: "processed_at", kinds: INSTANT, nullable: true, definition: "datetime(6)" },
+    Wanted { name: "claim_token", kinds: &["binary(16)"], nullable: true, definition: "binary(16)" },
+    Wanted { name: "claimed_until", kinds: INSTANT, nullable: true, definition: "datetime(6)" },
+    Wanted { name: "attempts", kinds: &["int"], nullable: false, definition: "int" },
+    Wanted { name: "payload", kinds: LONG_TEXT, nullable: true, definition: "longtext" },
+    Wanted { name: "last_error", kinds: &["varchar(2000)", "text", "mediumtext", "longtext"], nullable: true, definition: "varchar(2000)" },
 ];
 
-pub(super) async fn read(db: &DatabaseConnection) -> Result<Catalogue, DbErr> {
+// The casts: servers differ in the types of their own catalogue.
+const RELATION: &str = "SELECT CAST(ENGINE AS CHAR) AS engine, CAST(TABLE_TYPE AS CHAR) AS kind FROM information_schema.TABLES \
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?";
+
+const COLUMNS: &str = "SELECT CAST(COLUMN_NAME AS CHAR) AS name, CAST(COLUMN_TYPE AS CHAR) AS kind, IS_NULLABLE = 'YES' AS nullable, \
+     CAST(COALESCE(COLLATION_NAME, 'binary') AS CHAR) AS collation FROM information_schema.COLUMNS \
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?";
+
+/// One row for each key of each index.
+const INDEXES: &str = "SELECT CAST(INDEX_NAME AS CHAR) AS name, NON_UNIQUE = 0 AS is_unique, CAST(INDEX_TYPE AS CHAR) AS method, \
+     SUB_PART IS NOT NULL AS is_prefix, CASE WHEN SUB_PART IS NULL THEN CAST(COLUMN_NAME AS CHAR) END AS keyed \
+     FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND (NON_UNIQUE = 0 OR INDEX_NAME = ?) \
+     ORDER BY INDEX_NAME, SEQ_IN_INDEX";
+
+pub(super) async fn read(db: &DatabaseConnection) -> Result<Shown, DbErr> {
     let ask = |sql: &str, names: &[&str]| {
-        Statement::from_sql_and_values(DbBackend::MySql, sql, names.iter().map(|name| (*name).into()).collect::<Vec<sea_orm::Value>>())
+        let names: Vec<sea_orm::Value> = names.iter().map(|name| (*name).into()).collect();
+        Statement::from_sql_and_values(DbBackend::MySql, sql, names)
     };
-    // The casts: servers differ in the types of their own catalogue.
-    let table = ask(
-        "SELECT CAST(ENGINE AS CHAR) AS engine FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
-        &[TABLE],
-    );
-    let Some(row) = db.query_one_raw(table).await? else {
+    let Some(relation) = db.query_one_raw(ask(RELATION, &[TABLE])).await? else {
         // No table, or no right on it at all: the first marker will tell which.
-        return Ok(no_table());
+        return Ok(Shown::Hidden);
     };
-    let engine: String = row.try_get("", "engine")?;
-    if !engine.eq_ignore_ascii_case("InnoDB") {
-        let problems = vec![format!("`{TABLE}` is stored by {engine}, which knows no transactions; it must be InnoDB")];
-        return Ok(Catalogue::Wrong { problems, remedy: MEND_COLUMN });
+    let (engine, kind): (Option<String>, String) = (relation.try_get("", "engine")?, relation.try_get("", "kind")?);
+    if kind.contains("VIEW") {
+        return Ok(Shown::NoTable("a view".to_owned()));
     }
-    let columns = ask(
-        "SELECT CAST(COLUMN_NAME AS CHAR) AS name, CAST(COLUMN_TYPE AS CHAR) AS kind, CAST(IS_NULLABLE AS CHAR) AS nullable, \
-         CAST(COALESCE(COLLATION_NAME, 'binary') AS CHAR) AS collation FROM information_schema.COLUMNS \
-         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?",
-        &[TABLE],
-    );
-    let mut found = Vec::new();
-    let mut folded = false;
-    for row in db.query_all_raw(columns).await? {
-        let nullable: String = row.try_get("", "nullable")?;
-        let column = Column { name: row.try_get("", "name")?, kind: row.try_get("", "kind")?, nullable: nullable == "YES" };
-        let collation: String = row.try_get("", "collation")?;
-        folded |= column.name == "consumer" && !(collation == "binary" || collation.ends_with("_bin"));
-        found.push(column);
+    let engine = engine.unwrap_or_default();
+    let storage = (!engine.eq_ignore_ascii_case("InnoDB")).then(|| {
+        let what = format!("`{TABLE}` is stored by {engine}, whose rows stay when a transaction is rolled back; it must be InnoDB");
+        Fault::new(what, [alter_table("ENGINE = InnoDB")])
+    });
+    let mut table = Table { storage, wanted: WANTED, ..Table::default() };
+    for row in db.query_all_raw(ask(COLUMNS, &[TABLE])).await? {
+        let (name, collation): (String, String) = (row.try_get("", "name")?, row.try_get("", "collation")?);
+        let bytewise = name != "consumer" || collation == "binary" || collation.ends_with("_bin");
+        table.columns.push(Column {
+            name,
+            kind: row.try_get("", "kind")?,
+            nullable: row.try_get("", "nullable")?,
+            folds: (!bytewise).then(|| format!("is compared by the collation `{collation}`")),
+        });
     }
-    if let Some(wrong) = judge_columns(&WANTED, &found) {
-        return Ok(wrong);
+    for row in db.query_all_raw(ask(INDEXES, &[TABLE, UNIQUE_INDEX])).await? {
+        add_key(&mut table.indexes, &row)?;
     }
-    let index = ask(
-        "SELECT CAST(COALESCE(COLUMN_NAME, 'an expression') AS CHAR) AS name, CAST(NON_UNIQUE AS SIGNED) AS repeats, \
-         SUB_PART IS NOT NULL AS prefix, CAST(INDEX_TYPE AS CHAR) AS method FROM information_schema.STATISTICS \
-         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND INDEX_NAME = ? ORDER BY SEQ_IN_INDEX",
-        &[TABLE, UNIQUE_INDEX],
-    );
-    let rows = db.query_all_raw(index).await?;
-    if rows.is_empty() {
-        return Ok(judge_index(None));
+    Ok(Shown::Table(table))
+}
+
+fn add_key(indexes: &mut Vec<Index>, row: &QueryResult) -> Result<(), DbErr> {
+    let name: String = row.try_get("", "name")?;
+    if indexes.last().is_none_or(|index| index.name != name) {
+        // A primary key goes by no DROP INDEX of its own, and the surrogate key hangs on it.
+        let owner = if name == "PRIMARY" { Owner::Table } else { Owner::Nobody };
+        indexes.push(Index { name, unique: row.try_get("", "is_unique")?, owner, ..Index::default() });
     }
-    let mut columns = Vec::new();
-    let (mut repeats, mut prefix, mut other_method) = (false, false, false);
-    for row in &rows {
-        columns.push(row.try_get::<String>("", "name")?);
-        repeats |= row.try_get::<i64>("", "repeats")? != 0;
-        prefix |= row.try_get::<bool>("", "prefix")?;
-        other_method |= row.try_get::<String>("", "method")? != "BTREE";
+    let Some(index) = indexes.last_mut() else {
+        return Ok(());
+    };
+    index.keys.push(row.try_get("", "keyed")?);
+    if row.try_get::<bool>("", "is_prefix")? {
+        index.faults.push("covers a part of a column only, which takes different keys for one");
     }
-    let faults = vec![
-        (repeats, "is not unique"),
-        (prefix, "covers a prefix only, which takes different keys for one"),
-        (other_method, "is no BTREE"),
-        (folded, "compares `consumer` by a collation that is not binary, which takes different names for one"),
-    ];
-    Ok(judge_index(Some(Index { columns: columns.join(","), faults })))
+    let method: String = row.try_get("", "method")?;
+    if method != "BTREE" && index.faults.is_empty() {
+        index.faults.push("is no BTREE");
+    }
+    Ok(())
 }
