@@ -7,6 +7,9 @@ use sea_orm::DbBackend;
 use sea_orm::sea_query::{
     ColumnDef, ColumnType, ConditionalStatement as _, Expr, ExprTrait as _, Index, IndexCreateStatement, Table, TableCreateStatement,
 };
+use sea_orm_migration::seaql_migrations;
+
+use crate::HISTORY_TABLE;
 
 /// The columns of the first migration. Not `Column::iter()`: a column that a later version adds is not part of it.
 pub(crate) const COLUMNS: [Column; 10] = [
@@ -43,6 +46,25 @@ pub(crate) fn create(backend: DbBackend) -> Vec<String> {
     } else {
         vec![backend.build(&table).to_string(), create_unique_index(backend), create_open_index(backend)]
     }
+}
+
+/// What creates our history, as SeaORM would, but for MySQL's character set: 255 characters of utf8mb4 do not fit the 767 bytes
+/// of an index in the old row formats. IF NOT EXISTS is right here: whoever created it, it is empty or ours.
+pub(crate) fn create_history(backend: DbBackend) -> String {
+    let version = match backend {
+        DbBackend::MySql => ColumnType::custom("varchar(255) CHARACTER SET ascii COLLATE ascii_bin"),
+        _ => ColumnType::string(Some(255)),
+    };
+    let mut table = Table::create();
+    table
+        .table(HISTORY_TABLE)
+        .if_not_exists()
+        .col(ColumnDef::new_with_type(seaql_migrations::Column::Version, version).not_null().primary_key())
+        .col(ColumnDef::new(seaql_migrations::Column::AppliedAt).big_integer().not_null());
+    if backend == DbBackend::MySql {
+        table.engine("InnoDB");
+    }
+    backend.build(&table).to_string()
 }
 
 /// What drops our table. No CASCADE: what others hang on it is theirs to remove.
@@ -176,7 +198,7 @@ mod tests {
     fn mysql_is_one_statement() {
         assert_eq!(
             create(DbBackend::MySql),
-            ["CREATE TABLE `inbox_message` ( `id` bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, \
+            ["CREATE TABLE `inbox_message` ( `id` bigint NOT NULL PRIMARY KEY AUTO_INCREMENT, \
               `message_id` binary(16) NOT NULL, \
               `consumer` varchar(200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, \
               `received_at` datetime(6) NOT NULL, `processed_at` datetime(6) NULL, `claim_token` binary(16) NULL, \
@@ -201,6 +223,20 @@ mod tests {
                 "CREATE UNIQUE INDEX \"idx-inbox_message-message_consumer\" ON \"inbox_message\" (\"message_id\", \"consumer\")",
                 "CREATE INDEX \"idx-inbox_message-open\" ON \"inbox_message\" (\"claimed_until\") WHERE \"processed_at\" IS NULL",
             ]
+        );
+    }
+
+    #[test]
+    fn history() {
+        assert_eq!(
+            create_history(DbBackend::MySql),
+            "CREATE TABLE IF NOT EXISTS `inbox_migrations` ( `version` varchar(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL \
+             PRIMARY KEY, `applied_at` bigint NOT NULL ) ENGINE=InnoDB"
+        );
+        assert_eq!(
+            create_history(DbBackend::Postgres),
+            "CREATE TABLE IF NOT EXISTS \"inbox_migrations\" ( \"version\" varchar(255) NOT NULL PRIMARY KEY, \
+             \"applied_at\" bigint NOT NULL )"
         );
     }
 

@@ -3,11 +3,10 @@
 use std::fmt;
 
 use inbox_core::entity::TABLE;
-use sea_orm::DbBackend;
 
+use crate::HISTORY_TABLE;
 use crate::m20261130_000001_create_inbox_message::Migration;
 use crate::state::Pieces;
-use crate::{HISTORY_TABLE, ddl};
 
 /// A table that the history does not know, a history whose table is gone, or a table that lacks a piece.
 ///
@@ -17,6 +16,7 @@ pub struct HalfApplied {
     there: Vec<String>,
     missing: Vec<String>,
     remedy: String,
+    sql: Vec<String>,
 }
 
 /// One key that is stored more than once.
@@ -45,10 +45,16 @@ impl HalfApplied {
         &self.missing
     }
 
-    /// What mends it.
+    /// What to do.
     #[must_use]
     pub fn remedy(&self) -> &str {
         &self.remedy
+    }
+
+    /// The statements that the remedy speaks of, in order; none where no SQL is needed.
+    #[must_use]
+    pub fn sql(&self) -> &[String] {
+        &self.sql
     }
 
     pub(crate) fn table_gone() -> Self {
@@ -61,35 +67,39 @@ impl HalfApplied {
                  A PostgreSQL connection whose search_path differs from the one that migrated looks the same: see that \
                  {HISTORY_TABLE} and {TABLE} are looked for in one schema"
             ),
+            sql: Vec::new(),
         }
     }
 
-    pub(crate) fn pieces(backend: DbBackend, pieces: Pieces, recorded: bool, collisions: &[Collision]) -> Self {
+    pub(crate) fn pieces(pieces: Pieces, recorded: bool, collisions: &[Collision]) -> Self {
         let Pieces { mut there, mut missing, mend, columns_missing } = pieces;
-        let adopt = if recorded { "" } else { "`inbox up --adopt`, " };
+        let mut sql = Vec::new();
         let remedy = if columns_missing {
             format!(
-                "this is not the table that inbox-migration creates: rename it, or drop it (`{}`) if it holds nothing that \
+                "this is not the table that inbox-migration creates: rename it, or `DROP TABLE {TABLE}` if it holds nothing that \
                  you need; then run {}`inbox up`",
-                ddl::drop(backend),
                 if recorded { "`inbox down` and " } else { "" }
             )
         } else if missing.is_empty() {
             format!(
                 "if the application's own migrator created the table (through `inbox_migration::migrations()`), leave it to \
                  that migrator and do not run `inbox up`; if an `up` was interrupted or a restore left the history out, \
-                 `inbox up --adopt` records it; if the table is empty, `{}` and `inbox up` start afresh",
-                ddl::drop(backend)
+                 `inbox up --adopt` records it; if the table is empty, `DROP TABLE {TABLE}` and `inbox up` start afresh"
             )
         } else {
-            format!("stop the consumers, {}run `{}`, {adopt}and `inbox verify`", surplus(collisions), mend.join("; "))
+            sql = mend;
+            format!(
+                "stop the consumers, {}run the SQL below, {}and `inbox verify`",
+                surplus(collisions),
+                if recorded { "" } else { "`inbox up --adopt`, " }
+            )
         };
         if recorded {
             there.push(record());
         } else {
             missing.push(record());
         }
-        Self { there, missing, remedy }
+        Self { there, missing, remedy, sql }
     }
 
     /// Whether only the record is missing.
@@ -123,7 +133,11 @@ impl fmt::Display for HalfApplied {
             self.there.join("; "),
             self.missing.join("; "),
             self.remedy
-        )
+        )?;
+        for statement in &self.sql {
+            write!(f, "\n    {statement};")?;
+        }
+        Ok(())
     }
 }
 

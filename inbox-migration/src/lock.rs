@@ -25,8 +25,8 @@ const WAIT: Duration = Duration::from_secs(60);
 /// How often it looks again where the server cannot wake it.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// `inbox_mi`, as a number. Advisory locks are per database.
-const POSTGRES_KEY: i64 = 0x696e_626f_785f_6d69;
+/// Advisory locks are per database.
+const POSTGRES_KEY: i64 = i64::from_be_bytes(*b"inbox_mi");
 
 /// `MySQL`'s lock names are the server's, 64 characters long, and regardless of case.
 const MYSQL_NAME: &str = "CONCAT('inbox_migrations:', LEFT(SHA2(LOWER(DATABASE()), 256), 40))";

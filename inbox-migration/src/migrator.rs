@@ -25,19 +25,6 @@ pub fn migrations() -> Vec<Box<dyn MigrationTrait>> {
     vec![Box::new(crate::m20261130_000001_create_inbox_message::Migration)]
 }
 
-/// SeaORM's code for the history table, which [`Migrator`] runs under the lock only.
-pub(crate) struct History;
-
-impl MigratorTrait for History {
-    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        migrations()
-    }
-
-    fn migration_table_name() -> DynIden {
-        HISTORY_TABLE.into_iden()
-    }
-}
-
 #[async_trait::async_trait]
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {

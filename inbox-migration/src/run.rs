@@ -5,10 +5,9 @@ use std::time::Duration;
 use inbox_core::entity::TABLE;
 use sea_orm::sea_query::{Expr, ExprTrait as _, Query};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, Statement};
-use sea_orm_migration::{MigrationTrait, MigratorTrait as _, SchemaManager, seaql_migrations};
+use sea_orm_migration::{MigrationTrait, SchemaManager, seaql_migrations};
 use tracing::Instrument as _;
 
-use crate::migrator::History;
 use crate::state::{self, Facts, Status};
 use crate::{Error, HISTORY_TABLE, ddl, lock};
 
@@ -167,8 +166,8 @@ async fn run_up(db: &DatabaseTransaction, steps: Option<u32>, adopt: bool) -> Re
     }
     let mut applied = Vec::new();
     for migration in next(&facts, false, steps) {
-        // IF NOT EXISTS is right here: whoever created it, it is empty or ours, and we hold the lock.
-        History::install(db).await.map_err(Error::database("creating the inbox's history table"))?;
+        let installed = db.execute_unprepared(&ddl::create_history(facts.backend)).await;
+        installed.map_err(Error::database("creating the inbox's history table"))?;
         if facts.table.is_none() {
             let created = migration.up(&SchemaManager::new(db)).await;
             created.map_err(Error::database("creating the inbox table"))?;

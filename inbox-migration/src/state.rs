@@ -62,7 +62,7 @@ impl Facts {
                 if recorded && pieces.missing.is_empty() {
                     Status::Applied
                 } else {
-                    Status::HalfApplied(HalfApplied::pieces(self.backend, pieces, recorded, &self.collisions))
+                    Status::HalfApplied(HalfApplied::pieces(pieces, recorded, &self.collisions))
                 }
             }
         }
@@ -136,9 +136,8 @@ pub(crate) fn in_the_way(backend: DbBackend, table: &Table) -> String {
         "{name} cannot create {TABLE}: a table (or view) of that name exists already, and {missing}. Either another history \
          records it: `inbox up` keeps {HISTORY_TABLE}, an application that appends `inbox_migration::migrations()` keeps its \
          own; use one of the two. Or schema sync or an interrupted migration left it: if it holds no rows that you need, \
-         run `{drop}` and migrate again",
+         run `DROP TABLE {TABLE}` and migrate again",
         name = Migration::NAME,
-        drop = ddl::drop(backend),
     )
 }
 
