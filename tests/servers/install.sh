@@ -46,6 +46,7 @@ apt_install() (
     policy=/usr/sbin/policy-rc.d
     exec 9>/run/lock/inbox-tests-install.lock
     flock 9
+    # shellcheck disable=SC2329 # the trap calls it
     restore() {
         if [ -e "$policy.inbox-tests" ]; then mv -f "$policy.inbox-tests" "$policy"; else rm -f "$policy"; fi
     }
@@ -65,20 +66,19 @@ apt_install() (
 # Everything is there afterwards, or the run ends with the one command to type.
 require_servers() {
     local packages
-    packages=$(missing_packages | sort -u)
-    [ -n "$packages" ] || return 0
+    mapfile -t packages < <(missing_packages | sort -u)
+    [ ${#packages[@]} -gt 0 ] || return 0
     if [ "$(id -u)" = 0 ] && { [ -n "${CI:-}" ] || [ "${INBOX_TESTS_INSTALL:-}" = 1 ]; } &&
         command -v apt-get >/dev/null; then
-        echo "tests/run: installing" $packages >&2
-        # shellcheck disable=SC2086 # a list of words
-        apt_install $packages </dev/null >&2
-        packages=$(missing_packages | sort -u)
-        [ -n "$packages" ] || return 0
-        echo "tests/run: still missing after apt-get:" $packages >&2
+        echo "tests/run: installing ${packages[*]}" >&2
+        apt_install "${packages[@]}" </dev/null >&2
+        mapfile -t packages < <(missing_packages | sort -u)
+        [ ${#packages[@]} -gt 0 ] || return 0
+        echo "tests/run: still missing after apt-get: ${packages[*]}" >&2
         return 1
     fi
     {
-        echo "tests/run: missing on this machine:" $packages
+        echo "tests/run: missing on this machine: ${packages[*]}"
         if [ "$(id -u)" = 0 ]; then
             echo "Run:  INBOX_TESTS_INSTALL=1 tests/run"
         else

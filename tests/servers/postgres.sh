@@ -29,6 +29,7 @@ make_locales() {
 # start_postgres BIN: sets POSTGRES_PID and INBOX_TEST_POSTGRES_URL.
 start_postgres() {
     local bin=$1 data=$DIR/pg attempt port
+    # shellcheck disable=SC2153 # set by tests/run
     make_locales "$CACHE/locale" "$DIR/locale"
     mkdir "$data"
     own "$data" postgres
