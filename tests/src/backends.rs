@@ -34,6 +34,13 @@ impl Backend {
         }
     }
 
+    /// Languages that the server can answer in, for `SET lc_messages = '…'`; SQLite has English only.
+    ///
+    /// MariaDB's German names the key last, its Hungarian and Japanese go on behind it.
+    pub fn languages(self) -> &'static [&'static str] {
+        self.pick(&["de_DE.UTF-8", "fr_FR.UTF-8", "ja_JP.UTF-8"], &["de_DE", "hu_HU", "ja_JP"], &[])
+    }
+
     /// Chooses by backend, for the few texts that differ.
     pub fn pick<T>(self, postgres: T, mysql: T, sqlite: T) -> T {
         match self {

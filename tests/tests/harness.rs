@@ -7,5 +7,7 @@ mod crashes;
 mod databases;
 #[path = "harness/fixtures.rs"]
 mod fixtures;
+#[path = "harness/languages.rs"]
+mod languages;
 #[path = "harness/wire.rs"]
 mod wire;
