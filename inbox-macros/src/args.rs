@@ -45,6 +45,7 @@ impl Args {
     fn argument(&mut self, given: &mut Vec<Ident>, input: ParseStream<'_>) -> syn::Result<()> {
         if input.peek(LitStr) {
             let name: LitStr = input.parse()?;
+            given.push(Ident::new("consumer", name.span()));
             return Err(syn::Error::new(name.span(), format!("write `consumer = {:?}`", name.value())));
         }
         let name = new_name(given, input, ARGUMENTS)?;
@@ -127,13 +128,11 @@ pub(crate) fn value<T: Parse>(name: &Ident, input: ParseStream<'_>, advice: &str
         return Err(syn::Error::new(name.span(), advice));
     }
     let ahead = input.fork();
-    match ahead.parse::<T>() {
-        Ok(value) if ends(&ahead) => {
-            input.advance_to(&ahead);
-            Ok(value)
-        }
-        _ => Err(syn::Error::new_spanned(until_comma(input), advice)),
-    }
+    let Ok(value) = ahead.parse() else {
+        return Err(syn::Error::new_spanned(until_comma(input), advice));
+    };
+    input.advance_to(&ahead);
+    Ok(value)
 }
 
 fn ends(input: ParseStream<'_>) -> bool {

@@ -78,7 +78,7 @@ impl<'a> Handler<'a> {
     /// `None` when a rule is broken; all of them are looked at.
     pub(crate) fn check(function: &'a Function, args: &'a Args, errors: &mut Errors) -> Option<Self> {
         check_attributes(&function.attrs, errors);
-        check_qualifiers(&function.sig, errors);
+        check_qualifiers(function, errors);
         let output = check_output(&function.sig, errors);
         let connection = check_connection(&function.sig, errors);
         let id = match &args.key {
@@ -87,12 +87,6 @@ impl<'a> Handler<'a> {
         };
         if args.retries.is_some() {
             check_repeatable(&function.sig, errors);
-        }
-        if function.body.is_none() {
-            errors.at(
-                Span::call_site(),
-                "a trait's declaration has no body to run: write `#[idempotent]` on the method in each `impl`, or on a default body",
-            );
         }
         Some(Self { connection: connection?, id: id?, output: output?, body: function.body.as_ref()? })
     }
@@ -104,8 +98,14 @@ fn check_attributes(attrs: &[Attribute], errors: &mut Errors) {
     }
 }
 
-fn check_qualifiers(sig: &Signature, errors: &mut Errors) {
-    if sig.asyncness.is_none() {
+fn check_qualifiers(function: &Function, errors: &mut Errors) {
+    let Function { sig, body, .. } = function;
+    if body.is_none() {
+        errors.at(
+            Span::call_site(),
+            "a trait's declaration has no body to run: write `#[idempotent]` on the method in each `impl`, or on a default body",
+        );
+    } else if sig.asyncness.is_none() {
         errors.at(
             sig.fn_token.span,
             "`#[idempotent]` goes on an `async fn`. In an impl under `#[async_trait]`, which expands first, either make the trait's methods native \

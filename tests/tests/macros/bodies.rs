@@ -11,7 +11,7 @@ use super::{Credit, database, effects, pay};
 
 #[idempotent(consumer = "control-flow")]
 async fn control_flow(db: &DatabaseConnection, msg: &Credit, mut limit: i64) -> Result<Outcome<i64>, DbErr> {
-    #![allow(clippy::needless_return)]
+    #![allow(clippy::needless_return, clippy::never_loop, reason = "every way out of a body")]
     use std::iter::repeat_n;
     const STEP: i64 = 10;
     struct Total(i64);
@@ -64,10 +64,11 @@ impl Error for Refused {}
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type Callback = Box<dyn Fn(i64) -> i64 + Send>;
+type Coerced = Outcome<(Callback, HashMap<String, u8>)>;
 
 /// Nothing but the written type tells what these values are to become; an async closure alone does not pass it on.
 #[idempotent(consumer = "coercions")]
-async fn coercions(db: &DatabaseConnection, msg: &Credit, refuse: u8) -> Result<Outcome<(Callback, HashMap<String, u8>)>, BoxError> {
+async fn coercions(db: &DatabaseConnection, msg: &Credit, refuse: u8) -> Result<Coerced, BoxError> {
     if refuse == 1 {
         return Err(Box::new(Refused(1)));
     }

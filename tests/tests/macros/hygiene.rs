@@ -28,6 +28,7 @@ mod nothing_imported {
     }
 
     #[::inbox_core::idempotent(consumer = "text")]
+    #[allow(clippy::used_underscore_binding, reason = "the name is what counts")]
     pub(super) async fn text(_db: &::sea_orm::DatabaseConnection, _msg: &Text) -> ::core::result::Result<(), ::sea_orm::DbErr> {
         super::super::pay(_db, 3).await
     }
@@ -110,12 +111,12 @@ mod everything_shadowed {
 
     #[idempotent(consumer = "aliased")]
     pub(super) async fn aliased(db: &DatabaseConnection, msg: &Event) -> Result<()> {
-        super::super::pay(db, if msg.message_id() { 0 } else { 1 }).await
+        super::super::pay(db, i64::from(!msg.message_id())).await
     }
 
     #[idempotent(consumer = "swapped", key = msg.id, fast_path, retries = 1, isolation = "read_committed")]
     pub(super) async fn swapped(db: &DatabaseConnection, msg: Event) -> Swapped<DbErr, ()> {
-        super::super::pay(db, if msg.clone() { 0 } else { 2 }).await
+        super::super::pay(db, 2 - i64::from(msg.clone())).await
     }
 }
 
@@ -157,6 +158,7 @@ mod generated {
             }
 
             #[idempotent(consumer = "mixed", key = $key, retries = $retries)]
+            #[allow(clippy::used_underscore_binding, reason = "the name is what counts")]
             pub(super) async fn mixed(_db: $connection, $msg: $message, mut amount: i64) -> $result {
                 amount += $amount;
                 pay(_db, amount).await

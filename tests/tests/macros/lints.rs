@@ -35,9 +35,6 @@
     clippy::question_mark_used,
     clippy::self_named_module_files,
     clippy::semicolon_inside_block,
-    clippy::shadow_reuse,
-    clippy::shadow_same,
-    clippy::shadow_unrelated,
     clippy::str_to_string,
     clippy::unimplemented,
     clippy::unneeded_field_pattern,
@@ -46,8 +43,13 @@
     clippy::unwrap_used,
     clippy::used_underscore_items
 )]
-// Not about expansions.
-#![allow(clippy::implicit_return, clippy::question_mark_used, clippy::future_not_send)]
+#![allow(
+    clippy::implicit_return,
+    clippy::question_mark_used,
+    clippy::redundant_pub_crate,
+    reason = "about this file, not about expansions"
+)]
+// Without `clippy::shadow_*`: that the transaction shadows the connection is the point, and clippy is right to see it.
 
 use core::fmt::Debug;
 
@@ -104,7 +106,7 @@ pub(crate) async fn by_value(db: &DatabaseConnection, msg: Named<i64>, mut amoun
 }
 
 /// And again for each try.
-#[idempotent(consumer = "by-value-replayed", key = { let id = msg.id; id }, retries = 3)]
+#[idempotent(consumer = "by-value-replayed", key = { let &Named { id, .. } = &msg; id }, retries = 3)]
 pub(crate) async fn by_value_replayed(db: &DatabaseConnection, msg: Named<i64>, mut amount: i64) -> Result<(), DbErr> {
     amount += msg.rest;
     pay(db, amount).await

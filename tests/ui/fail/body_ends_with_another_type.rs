@@ -1,0 +1,18 @@
+use inbox_core::idempotent;
+use sea_orm::{DatabaseConnection, DbErr};
+
+#[derive(inbox_core::Message)]
+struct Credit {
+    #[message(id)]
+    id: inbox_core::MessageId,
+}
+
+#[idempotent(consumer = "credit")]
+async fn credit(db: &DatabaseConnection, msg: &Credit) -> Result<(), DbErr> {
+    if msg.id.to_string().is_empty() {
+        return Ok(());
+    }
+    Ok(db.key())
+}
+
+fn main() {}

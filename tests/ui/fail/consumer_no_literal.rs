@@ -1,0 +1,17 @@
+use inbox_core::idempotent;
+use sea_orm::{DatabaseConnection, DbErr};
+
+#[derive(inbox_core::Message)]
+struct Credit {
+    #[message(id)]
+    id: inbox_core::MessageId,
+}
+
+const CREDIT: &str = "credit";
+
+#[idempotent(consumer = CREDIT)]
+async fn credit(db: &DatabaseConnection, msg: &Credit) -> Result<(), DbErr> {
+    Ok(())
+}
+
+fn main() {}

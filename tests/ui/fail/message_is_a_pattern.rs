@@ -1,0 +1,15 @@
+use inbox_core::idempotent;
+use sea_orm::{DatabaseConnection, DbErr};
+
+#[derive(inbox_core::Message)]
+struct Credit {
+    #[message(id)]
+    id: inbox_core::MessageId,
+}
+
+#[idempotent(consumer = "credit")]
+async fn credit(db: &DatabaseConnection, Credit { id }: &Credit) -> Result<(), DbErr> {
+    Ok(())
+}
+
+fn main() {}

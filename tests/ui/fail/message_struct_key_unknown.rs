@@ -1,0 +1,11 @@
+use inbox_core::{Message, MessageId};
+
+#[derive(Message)]
+#[message(domain = "orders")]
+#[message(consumer = "credit")]
+struct Event {
+    #[message(id)]
+    id: MessageId,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use inbox_core::Message;
+
+#[derive(Message)]
+struct Event;
+
+fn main() {}

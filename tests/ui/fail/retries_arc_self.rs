@@ -1,0 +1,19 @@
+use inbox_core::idempotent;
+use sea_orm::{DatabaseConnection, DbErr};
+
+#[derive(inbox_core::Message)]
+struct Credit {
+    #[message(id)]
+    id: inbox_core::MessageId,
+}
+
+struct Service;
+
+impl Service {
+    #[idempotent(consumer = "credit", retries = 3)]
+    async fn credit(self: std::sync::Arc<Self>, db: &DatabaseConnection, msg: &Credit) -> Result<(), DbErr> {
+        Ok(())
+    }
+}
+
+fn main() {}
