@@ -12,12 +12,7 @@ const INSTANT: &[&str] = &["timestamp(6) with time zone"];
 const WANTED: &[Wanted] = &[
     Wanted { name: "id", kinds: &["bigint"], nullable: false, definition: "bigint" },
     Wanted { name: "message_id", kinds: &["uuid"], nullable: false, definition: "uuid" },
-    Wanted {
-        name: "consumer",
-        kinds: &["character varying(200)", "text"],
-        nullable: false,
-        definition: "varchar(200) COLLATE \"C\"",
-    },
+    Wanted { name: "consumer", kinds: &["character varying(200)", "text"], nullable: false, definition: "varchar(200) COLLATE \"C\"" },
     Wanted { name: "received_at", kinds: INSTANT, nullable: false, definition: "timestamptz" },
     Wanted { name: "processed_at", kinds: INSTANT, nullable: true, definition: "timestamptz" },
     Wanted { name: "claim_token", kinds: &["uuid"], nullable: true, definition: "uuid" },
@@ -54,7 +49,8 @@ pub(super) async fn read(db: &DatabaseConnection) -> Result<Shown, DbErr> {
     let Some(relation) = db.query_one_raw(ask(RELATION, &[TABLE])).await? else {
         return Ok(Shown::Hidden);
     };
-    let storage = match (relation.try_get::<Option<String>>("", "kind")?.as_deref(), relation.try_get::<Option<String>>("", "persistence")?) {
+    let storage = match (relation.try_get::<Option<String>>("", "kind")?.as_deref(), relation.try_get::<Option<String>>("", "persistence")?)
+    {
         (None, _) => {
             let path: Option<String> = relation.try_get("", "path")?;
             return Ok(Shown::Nothing(format!(" in the schemas that this connection searches, {}", path.unwrap_or_default())));

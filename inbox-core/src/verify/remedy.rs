@@ -33,14 +33,15 @@ pub(super) fn compose<'a>(backend: DbBackend, steps: impl Iterator<Item = &'a Me
         };
     }
     if steps.contains(&Mend::Ask) {
-        return "run `inbox verify` as the table's owner: the catalogue, which is hidden from this role, shows what exactly is wrong".to_owned();
+        return "run `inbox verify` as the table's owner: the catalogue, which is hidden from this role, shows what exactly is wrong"
+            .to_owned();
     }
     if steps.contains(&Mend::Migrate) {
         return "run `inbox up` (or your own migrator with `inbox_migration::migrations()` in it)".to_owned();
     }
     if steps.contains(&Mend::Rebuild) {
-        return "this is not the table that `inbox up` creates. Stop the consumers, and when nothing is redelivered any more (the markers \
-                are lost) run `inbox down --force` and `inbox up`"
+        return "this is not the table that the migration creates. Stop the consumers, and when nothing is redelivered any more (the \
+                markers are lost) run `inbox down --force` and `inbox up`"
             .to_owned();
     }
     let sql: Vec<String> = steps

@@ -24,7 +24,8 @@ const WANTED: &[Wanted] = &[
 ];
 
 /// Whether the table's text has a COLLATE in it: an index on the column takes it over, and no ALTER removes it.
-const RELATION: &str = "SELECT type AS kind, coalesce(sql, '') LIKE '%COLLATE%' AS collates FROM sqlite_master WHERE name = 'inbox_message'";
+const RELATION: &str =
+    "SELECT type AS kind, coalesce(sql, '') LIKE '%COLLATE%' AS collates FROM sqlite_master WHERE name = 'inbox_message'";
 
 const COLUMNS: &str = "SELECT name, type AS kind, \"notnull\" = 0 AND pk = 0 AS nullable FROM pragma_table_info('inbox_message')";
 
