@@ -123,3 +123,6 @@ pub use state::Status;
 /// The history table of [`Migrator`]. SeaORM's own, `seaql_migrations`, belongs to the application: two migrators on one
 /// history refuse each other's migrations.
 pub const HISTORY_TABLE: &str = "inbox_migrations";
+
+/// SeaORM's command line shows the progress of its own crate only.
+const PROGRESS: &str = "sea_orm_migration::migrator";

@@ -19,8 +19,8 @@ use sea_orm::{
 
 use crate::Error;
 
-/// How long a process waits for another one's migration.
-const WAIT: Duration = Duration::from_secs(60);
+/// How long a process waits for another one's migration, if it does not say otherwise.
+pub(crate) const WAIT: Duration = Duration::from_secs(60);
 
 /// How often it looks again where the server cannot wake it.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -42,11 +42,11 @@ pub(crate) struct Locked {
 }
 
 impl Locked {
-    pub(crate) async fn take(db: &DatabaseConnection) -> Result<Self, Error> {
+    pub(crate) async fn take(db: &DatabaseConnection, wait: Duration) -> Result<Self, Error> {
         let (transaction, alone) = match db.get_database_backend() {
-            DbBackend::Postgres => (postgres(db).await?, true),
-            DbBackend::MySql => mysql(db).await?,
-            _ => (sqlite(db).await?, true),
+            DbBackend::Postgres => (postgres(db, wait).await?, true),
+            DbBackend::MySql => mysql(db, wait).await?,
+            _ => (sqlite(db, wait).await?, true),
         };
         Ok(Self { transaction, alone })
     }
@@ -98,17 +98,17 @@ impl Locked {
 /// Takes the lock inside a caller's transaction, to whose end it then stays.
 pub(crate) async fn within(transaction: &impl ConnectionTrait) -> Result<(), Error> {
     match transaction.get_database_backend() {
-        DbBackend::Postgres => advisory(transaction).await,
+        DbBackend::Postgres => advisory(transaction, WAIT).await,
         DbBackend::MySql => Err(Error::InTransaction),
         _ => Ok(()),
     }
 }
 
-async fn postgres(db: &DatabaseConnection) -> Result<DatabaseTransaction, Error> {
+async fn postgres(db: &DatabaseConnection, wait: Duration) -> Result<DatabaseTransaction, Error> {
     // Not the role's default: a snapshot from before the lock would not show what its last holder did.
     let begun = db.begin_with_config(Some(IsolationLevel::ReadCommitted), None).await;
     let transaction = begun.map_err(Error::database(TAKING))?;
-    match advisory(&transaction).await {
+    match advisory(&transaction, wait).await {
         Ok(()) => Ok(transaction),
         Err(error) => {
             if let Err(error) = transaction.rollback().await {
@@ -119,9 +119,9 @@ async fn postgres(db: &DatabaseConnection) -> Result<DatabaseTransaction, Error>
     }
 }
 
-async fn advisory(db: &impl ConnectionTrait) -> Result<(), Error> {
+async fn advisory(db: &impl ConnectionTrait, wait: Duration) -> Result<(), Error> {
     let statement = Statement::from_sql_and_values(DbBackend::Postgres, "SELECT pg_try_advisory_xact_lock($1)", [POSTGRES_KEY.into()]);
-    let mut waiting = Waiting::new();
+    let mut waiting = Waiting::new(wait);
     loop {
         let row = db.query_one_raw(statement.clone()).await.map_err(Error::database(TAKING))?;
         let taken = row.map(|row| row.try_get_by_index(0)).transpose();
@@ -132,9 +132,9 @@ async fn advisory(db: &impl ConnectionTrait) -> Result<(), Error> {
     }
 }
 
-async fn mysql(db: &DatabaseConnection) -> Result<(DatabaseTransaction, bool), Error> {
+async fn mysql(db: &DatabaseConnection, wait: Duration) -> Result<(DatabaseTransaction, bool), Error> {
     let transaction = db.begin().await.map_err(Error::database(TAKING))?;
-    let sql = format!("SELECT CAST(GET_LOCK({MYSQL_NAME}, {}) AS SIGNED)", WAIT.as_secs());
+    let sql = format!("SELECT CAST(GET_LOCK({MYSQL_NAME}, {}) AS SIGNED)", wait.as_secs());
     let statement = Statement::from_string(DbBackend::MySql, sql);
     let answer = match transaction.query_one_raw(statement).await {
         Ok(row) => row.map(|row| row.try_get_by_index::<Option<i64>>(0)).transpose(),
@@ -142,7 +142,7 @@ async fn mysql(db: &DatabaseConnection) -> Result<(DatabaseTransaction, bool), E
     };
     let refused = match answer {
         Ok(Some(Some(1))) => return Ok((transaction, true)),
-        Ok(_) => Error::Locked { waited: WAIT },
+        Ok(_) => Error::Locked { waited: wait },
         // MariaDB's Galera says "doesn't yet support 'GET_LOCK in cluster'". The work is then raced, see `run`.
         Err(error) if is_an_answer(&error) => {
             tracing::warn!(%error, "this server has no GET_LOCK: let one process migrate at a time");
@@ -166,9 +166,9 @@ fn is_an_answer(error: &DbErr) -> bool {
     }
 }
 
-async fn sqlite(db: &DatabaseConnection) -> Result<DatabaseTransaction, Error> {
+async fn sqlite(db: &DatabaseConnection, wait: Duration) -> Result<DatabaseTransaction, Error> {
     let immediate = TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..TransactionOptions::default() };
-    let mut waiting = Waiting::new();
+    let mut waiting = Waiting::new(wait);
     loop {
         match db.begin_with_options(immediate).await {
             Ok(transaction) => return Ok(transaction),
@@ -180,22 +180,23 @@ async fn sqlite(db: &DatabaseConnection) -> Result<DatabaseTransaction, Error> {
 
 struct Waiting {
     since: Instant,
+    limit: Duration,
     told: bool,
 }
 
 impl Waiting {
-    fn new() -> Self {
-        Self { since: Instant::now(), told: false }
+    fn new(limit: Duration) -> Self {
+        Self { since: Instant::now(), limit, told: false }
     }
 
     async fn turn(&mut self) -> Result<(), Error> {
         let waited = self.since.elapsed();
-        if waited >= WAIT {
+        if waited >= self.limit {
             return Err(Error::Locked { waited });
         }
         if !self.told {
             self.told = true;
-            tracing::info!("another process holds the migration lock; waiting for it");
+            tracing::info!(target: crate::PROGRESS, "another process holds the migration lock; waiting for it");
         }
         tokio::time::sleep(LOOK_AGAIN).await;
         Ok(())

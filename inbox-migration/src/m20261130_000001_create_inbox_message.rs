@@ -1,6 +1,5 @@
 //! The first migration: the table, the unique index, the open index.
 
-use inbox_core::entity::TABLE;
 use sea_orm::{ConnectionTrait as _, DbBackend, DbErr};
 use sea_orm_migration::{MigrationName, MigrationTrait, SchemaManager};
 
@@ -51,6 +50,5 @@ async fn run(manager: &SchemaManager<'_>, statements: Vec<String>) -> Result<(),
     for statement in statements {
         manager.get_connection().execute_unprepared(&statement).await?;
     }
-    tracing::debug!(table = TABLE, "the inbox's statements have run");
     Ok(())
 }

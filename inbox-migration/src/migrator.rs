@@ -7,7 +7,7 @@ use sea_orm_migration::{IntoSchemaManagerConnection, MigrationTrait, MigratorTra
 
 use crate::run::{self, Rows};
 use crate::state::{self, Status};
-use crate::{HISTORY_TABLE, catalog};
+use crate::{HISTORY_TABLE, PROGRESS, catalog, lock};
 
 /// The inbox's own migrator, beside the application's: its history is [`HISTORY_TABLE`].
 ///
@@ -67,7 +67,7 @@ impl MigratorTrait for Migrator {
         for migration in migrations() {
             let applied = facts.history.iter().any(|name| name == migration.name());
             let status = if applied { "Applied" } else { "Pending" };
-            tracing::info!("Migration '{}'... {status}", migration.name());
+            tracing::info!(target: PROGRESS, "Migration '{}'... {status}", migration.name());
         }
         match facts.status() {
             Status::HalfApplied(half) => Err(DbErr::Migration(half.to_string())),
@@ -80,7 +80,7 @@ impl MigratorTrait for Migrator {
         C: IntoSchemaManagerConnection<'c>,
     {
         match db.into_database_executor() {
-            DatabaseExecutor::Connection(db) => run::up_steps(db, steps).await?,
+            DatabaseExecutor::Connection(db) => run::up_waiting(db, steps, lock::WAIT).await?,
             DatabaseExecutor::Transaction(db) => run::up_within(db, steps).await?,
             DatabaseExecutor::OwnedTransaction(db) => {
                 let applied = run::up_within(&db, steps).await?;
@@ -97,7 +97,7 @@ impl MigratorTrait for Migrator {
         C: IntoSchemaManagerConnection<'c>,
     {
         match db.into_database_executor() {
-            DatabaseExecutor::Connection(db) => run::down_steps(db, steps, Rows::Keep).await?,
+            DatabaseExecutor::Connection(db) => run::down_waiting(db, steps, Rows::Keep, lock::WAIT).await?,
             DatabaseExecutor::Transaction(db) => run::down_within(db, steps).await?,
             DatabaseExecutor::OwnedTransaction(db) => {
                 let undone = run::down_within(&db, steps).await?;

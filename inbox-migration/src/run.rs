@@ -9,7 +9,7 @@ use sea_orm_migration::{MigrationTrait, SchemaManager, seaql_migrations};
 use tracing::Instrument as _;
 
 use crate::state::{self, Facts, Status};
-use crate::{Error, HISTORY_TABLE, ddl, lock};
+use crate::{Error, HISTORY_TABLE, PROGRESS, ddl, lock};
 
 /// What [`down`] does with a table that holds markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Rows {
 /// [`Error::Locked`] when another process migrates for longer than a minute; [`Error::Runtime`] outside a Tokio runtime;
 /// [`Error::Database`] with what the database said.
 pub async fn up(db: &DatabaseConnection) -> Result<Vec<String>, Error> {
-    up_steps(db, None).await
+    up_waiting(db, None, lock::WAIT).await
 }
 
 /// Records a table that is all there, but not in our history: an `up` that was interrupted on `MySQL`, a restore that left
@@ -42,7 +42,7 @@ pub async fn up(db: &DatabaseConnection) -> Result<Vec<String>, Error> {
 /// # Errors
 /// As [`up`]; a table that lacks anything but the record is [`Error::HalfApplied`].
 pub async fn adopt(db: &DatabaseConnection) -> Result<Vec<String>, Error> {
-    in_a_task(db, Job::Up { steps: None, adopt: true }).await
+    adopt_waiting(db, lock::WAIT).await
 }
 
 /// Drops the inbox table, and nothing else; returns the names of the migrations that it undid.
@@ -51,7 +51,7 @@ pub async fn adopt(db: &DatabaseConnection) -> Result<Vec<String>, Error> {
 /// [`Error::RowsExist`] with [`Rows::Keep`] while there are markers; [`Error::HalfApplied`] where there is a table that this
 /// history did not create; [`Error::Newer`] where a newer version migrated; otherwise as [`up`].
 pub async fn down(db: &DatabaseConnection, rows: Rows) -> Result<Vec<String>, Error> {
-    down_steps(db, None, rows).await
+    down_waiting(db, None, rows, lock::WAIT).await
 }
 
 /// Looks, and writes nothing.
@@ -73,7 +73,7 @@ pub async fn status(db: &DatabaseConnection) -> Result<Status, Error> {
     }
 }
 
-pub(crate) async fn up_steps(db: &DatabaseConnection, steps: Option<u32>) -> Result<Vec<String>, Error> {
+pub(crate) async fn up_waiting(db: &DatabaseConnection, steps: Option<u32>, wait: Duration) -> Result<Vec<String>, Error> {
     // What this look does not like is looked at again under the lock: another process may be at work.
     if let Ok(facts) = state::read(db).await
         && let Status::Applied = facts.status()
@@ -84,11 +84,15 @@ pub(crate) async fn up_steps(db: &DatabaseConnection, steps: Option<u32>) -> Res
         }
         return Ok(Vec::new());
     }
-    in_a_task(db, Job::Up { steps, adopt: false }).await
+    in_a_task(db, Job::Up { steps, adopt: false }, wait).await
 }
 
-pub(crate) async fn down_steps(db: &DatabaseConnection, steps: Option<u32>, rows: Rows) -> Result<Vec<String>, Error> {
-    in_a_task(db, Job::Down { steps, rows }).await
+pub(crate) async fn adopt_waiting(db: &DatabaseConnection, wait: Duration) -> Result<Vec<String>, Error> {
+    in_a_task(db, Job::Up { steps: None, adopt: true }, wait).await
+}
+
+pub(crate) async fn down_waiting(db: &DatabaseConnection, steps: Option<u32>, rows: Rows, wait: Duration) -> Result<Vec<String>, Error> {
+    in_a_task(db, Job::Down { steps, rows }, wait).await
 }
 
 /// In the caller's transaction: theirs to commit.
@@ -113,10 +117,10 @@ enum Job {
 }
 
 /// A dropped future would leave MySQL's lock on a pooled connection.
-async fn in_a_task(db: &DatabaseConnection, job: Job) -> Result<Vec<String>, Error> {
+async fn in_a_task(db: &DatabaseConnection, job: Job, wait: Duration) -> Result<Vec<String>, Error> {
     let runtime = tokio::runtime::Handle::try_current().map_err(|_| Error::Runtime("there is none"))?;
     let db = db.clone();
-    let task = runtime.spawn(async move { locked(&db, job).await }.in_current_span());
+    let task = runtime.spawn(async move { locked(&db, job, wait).await }.in_current_span());
     match task.await {
         Ok(result) => result,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -124,8 +128,8 @@ async fn in_a_task(db: &DatabaseConnection, job: Job) -> Result<Vec<String>, Err
     }
 }
 
-async fn locked(db: &DatabaseConnection, job: Job) -> Result<Vec<String>, Error> {
-    let locked = lock::Locked::take(db).await?;
+async fn locked(db: &DatabaseConnection, job: Job, wait: Duration) -> Result<Vec<String>, Error> {
+    let locked = lock::Locked::take(db, wait).await?;
     let alone = locked.alone;
     let work = job.run(locked.connection()).await;
     let result = locked.settle(work).await;
@@ -173,7 +177,7 @@ async fn run_up(db: &DatabaseTransaction, steps: Option<u32>, adopt: bool) -> Re
             created.map_err(Error::database("creating the inbox table"))?;
         }
         record(db, migration.name()).await?;
-        tracing::info!(migration = migration.name(), "applied");
+        tracing::info!(target: PROGRESS, "Migration '{}' has been applied", migration.name());
         applied.push(migration.name().to_owned());
     }
     Ok(applied)
@@ -206,7 +210,7 @@ async fn run_down(db: &DatabaseTransaction, steps: Option<u32>, rows: Rows) -> R
             }
         }
         forget(db, migration.name()).await?;
-        tracing::info!(migration = migration.name(), "undone");
+        tracing::info!(target: PROGRESS, "Migration '{}' has been rolled back", migration.name());
         undone.push(migration.name().to_owned());
     }
     Ok(undone)

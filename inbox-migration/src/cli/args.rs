@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -38,17 +39,34 @@ pub(super) enum Command {
         /// Record a table that is complete and only lacks its record, after an interrupted `up` or a restore
         #[arg(long)]
         adopt: bool,
+        #[command(flatten)]
+        lock: Lock,
     },
     /// Drop the inbox table, and nothing else; refuses while it holds markers
     Down {
         /// Drop the markers too: redelivered messages are processed again
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        lock: Lock,
     },
     /// Say how far the schema is; writes nothing and needs no DDL rights
     Status,
     /// Prove that the table deduplicates, in a transaction that is rolled back
     Verify,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Lock {
+    /// How long to wait for another process that migrates
+    #[arg(long, value_name = "SECONDS", default_value_t = crate::lock::WAIT.as_secs())]
+    wait: u64,
+}
+
+impl Lock {
+    pub(super) fn wait(&self) -> Duration {
+        Duration::from_secs(self.wait)
+    }
 }
 
 impl Command {

@@ -114,7 +114,7 @@ fn server(backend: DbBackend, rest: &str) -> Result<(String, Vec<String>), Failu
     if !port.is_empty() && port.parse::<u16>().is_err() {
         return Err(bad("the port in the database URL is not a number (a / in the password must be written %2F)"));
     }
-    let mut secrets = vec![rest.to_owned(), user_info.to_owned()];
+    let mut secrets = vec![rest.to_owned()];
     if let Some((_, password)) = user_info.split_once(':') {
         secrets.extend([password.to_owned(), decoded(password)]);
     }
@@ -161,7 +161,7 @@ impl fmt::Display for Place {
 /// Also the parameter that is misspelt, which the driver ignores.
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["pas", "pwd", "secret", "token", "user"].iter().any(|part| name.contains(part))
+    ["pas", "pwd", "secret", "token"].iter().any(|part| name.contains(part))
 }
 
 fn decoded(text: &str) -> String {

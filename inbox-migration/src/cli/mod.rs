@@ -84,7 +84,7 @@ async fn command(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     options.acquire_timeout(CONNECT_TIMEOUT).sqlx_logging(false);
     let db = Database::connect(options).await.map_err(|error| Failure::connect(&error, &url))?;
-    let result = schema::run(&args.command, &db, &url, output).await;
+    let result = schema::command(&args.command, &db, &url, output).await;
     // The answer is out; a server that does not say goodbye changes nothing.
     let _ = db.close().await;
     result

@@ -49,7 +49,7 @@ impl Output {
 /// log the connection's options, password included.
 pub(super) fn log_to_stderr(verbose: bool, scrub: Scrub) {
     let level = if verbose { LevelFilter::DEBUG } else { LevelFilter::WARN };
-    let targets = Targets::new().with_target("inbox_migration", level).with_target("inbox_core", level);
+    let targets = Targets::new().with_target("inbox_migration", level).with_target("inbox_core", level).with_target(crate::PROGRESS, level);
     let layer = tracing_subscriber::fmt::layer().without_time().with_ansi(false).with_writer(Scrubbed(scrub));
     // Somebody else's subscriber stays, where this is a part of another program.
     let _ = tracing_subscriber::registry().with(targets).with(layer).try_init();

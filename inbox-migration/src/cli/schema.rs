@@ -6,18 +6,19 @@ use super::args::Command;
 use super::database_url::DatabaseUrl;
 use super::failure::Failure;
 use super::output::Output;
-use crate::{HISTORY_TABLE, Rows, Status};
+use crate::{HISTORY_TABLE, Rows, Status, run};
 
-pub(super) async fn run(command: &Command, db: &DatabaseConnection, url: &DatabaseUrl, output: &mut Output) -> Result<(), Failure> {
+pub(super) async fn command(command: &Command, db: &DatabaseConnection, url: &DatabaseUrl, output: &mut Output) -> Result<(), Failure> {
     let failed = |error| Failure::migration(&error, command.name(), url);
     match command {
-        Command::Up { adopt } => {
-            let applied = if *adopt { crate::adopt(db).await } else { crate::up(db).await };
+        Command::Up { adopt, lock } => {
+            let applied = if *adopt { run::adopt_waiting(db, lock.wait()).await } else { run::up_waiting(db, None, lock.wait()).await };
             told(output, "applied", "the inbox is there", &applied.map_err(failed)?);
         }
-        Command::Down { force } => {
+        Command::Down { force, lock } => {
             let rows = if *force { Rows::Lose } else { Rows::Keep };
-            told(output, "undone", "there is no inbox here", &crate::down(db, rows).await.map_err(failed)?);
+            let undone = run::down_waiting(db, None, rows, lock.wait()).await;
+            told(output, "undone", "there is no inbox here", &undone.map_err(failed)?);
         }
         Command::Status => return status(db, url, output).await,
         Command::Verify => {
