@@ -20,7 +20,7 @@ use sea_orm::{
 use crate::Error;
 
 /// How long a process waits for another one's migration, if it does not say otherwise.
-pub(crate) const WAIT: Duration = Duration::from_secs(60);
+pub(crate) const WAIT: Duration = Duration::from_mins(1);
 
 /// How often it looks again where the server cannot wake it.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);

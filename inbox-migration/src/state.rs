@@ -2,7 +2,7 @@
 
 use inbox_core::entity::{OPEN_INDEX, TABLE, UNIQUE_INDEX};
 use sea_orm::sea_query::Query;
-use sea_orm::{ConnectionTrait, DbBackend, DbErr, IdenStatic as _, Statement};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, IdenStatic, Statement};
 use sea_orm_migration::seaql_migrations;
 
 use crate::catalog::{self, Table};
@@ -83,7 +83,7 @@ impl Pieces {
     fn of(backend: DbBackend, table: &Table) -> Self {
         let mut pieces = Self::default();
         let (there, missing): (Vec<_>, Vec<_>) =
-            ddl::COLUMNS.iter().map(|column| column.as_str()).partition(|column| table.columns.iter().any(|found| found == column));
+            ddl::COLUMNS.iter().map(IdenStatic::as_str).partition(|column| table.columns.iter().any(|found| found == column));
         pieces.there.push(format!("table {TABLE} with {} of its {} columns", there.len(), ddl::COLUMNS.len()));
         pieces.missing.extend(missing.iter().map(|column| format!("column {column}")));
         pieces.columns_missing = !missing.is_empty();

@@ -14,7 +14,8 @@ use super::exit::EXIT_CODES;
 #[derive(Debug, Parser)]
 #[command(name = "inbox", version, about, after_help = EXIT_CODES)]
 pub(super) struct Args {
-    /// Where the database is [default: the environment's DATABASE_URL, else that of a .env file]
+    #[allow(clippy::doc_markdown, reason = "it is shown as it stands")]
+    /// Where the database is [default: DATABASE_URL of the environment, else of a .env file]
     ///
     /// Others on the machine can read arguments: prefer the environment or --database-url-file.
     #[arg(long, global = true, value_name = "URL")]

@@ -191,8 +191,8 @@ mod tests {
         assert_eq!(mysql_kind(1142), Some(Kind::Rights));
         assert_eq!(mysql_kind(1062), None);
         // READONLY_DIRECTORY, CANTOPEN_ISDIR.
-        assert_eq!(sqlite_kind(8 | (6 << 8)), Some(Kind::ReadOnly));
-        assert_eq!(sqlite_kind(14 | (2 << 8)), Some(Kind::NoFile));
+        assert_eq!(sqlite_kind(1544), Some(Kind::ReadOnly));
+        assert_eq!(sqlite_kind(526), Some(Kind::NoFile));
         assert_eq!(sqlite_kind(19), None);
     }
 }

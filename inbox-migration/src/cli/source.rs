@@ -12,7 +12,7 @@ const VARIABLE: &str = "DATABASE_URL";
 pub(super) fn database_url(args: &Args) -> Result<String, Failure> {
     match (&args.database_url, &args.database_url_file) {
         (Some(_), Some(_)) => Err(usage("--database-url and --database-url-file cannot both be given".to_owned())),
-        (Some(url), None) => given(url.0.clone(), "--database-url"),
+        (Some(url), None) => given(&url.0, "--database-url"),
         (None, Some(file)) => from_file(file),
         (None, None) => from_environment(env::var(VARIABLE)),
     }
@@ -21,7 +21,7 @@ pub(super) fn database_url(args: &Args) -> Result<String, Failure> {
 fn from_file(file: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| usage(format!("--database-url-file {} cannot be read: {}", file.display(), error.kind())))?;
-    given(text, "--database-url-file")
+    given(&text, "--database-url-file")
 }
 
 fn from_environment(variable: Result<String, VarError>) -> Result<String, Failure> {
@@ -31,7 +31,7 @@ fn from_environment(variable: Result<String, VarError>) -> Result<String, Failur
         Err(VarError::NotUnicode(_)) => Err(usage(format!("{VARIABLE} is not UTF-8"))),
         _ => from_dotenv()?.map_or_else(
             || Err(usage(format!("no database: give --database-url, --database-url-file, {VARIABLE}, or a .env file with {VARIABLE}"))),
-            |url| given(url, ".env"),
+            |url| given(&url, ".env"),
         ),
     }
 }
@@ -57,7 +57,7 @@ fn from_dotenv() -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-fn given(url: String, by: &str) -> Result<String, Failure> {
+fn given(url: &str, by: &str) -> Result<String, Failure> {
     let url = url.trim();
     if url.is_empty() { Err(usage(format!("{by} is empty"))) } else { Ok(url.to_owned()) }
 }
