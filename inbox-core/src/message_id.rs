@@ -44,7 +44,8 @@ pub enum InvalidMessageId {
     /// There is no id at all.
     #[error("the id is missing")]
     Missing,
-    /// The id, or one of its parts, is empty or nothing but blanks.
+    /// The id, or one of its parts, is empty or has nothing in it that one can see: white space, control and zero-width
+    /// characters only.
     #[error("the {0} is empty or blank")]
     Blank(&'static str),
     /// The id is the nil UUID: what a default or a forgotten field looks like.
@@ -66,7 +67,7 @@ impl MessageId {
     ///
     /// # Errors
     ///
-    /// [`InvalidMessageId::Blank`] when the domain or the id is empty or nothing but white space.
+    /// [`InvalidMessageId::Blank`] when the domain or the id is empty or blank.
     pub fn from_text(domain: &str, id: &str) -> Result<Self, InvalidMessageId> {
         if is_blank(id) {
             return Err(InvalidMessageId::Blank("id"));
@@ -81,7 +82,7 @@ impl MessageId {
     /// # Errors
     ///
     /// [`InvalidMessageId::Missing`] without parts; [`InvalidMessageId::Blank`] when the domain or a part is empty or
-    /// nothing but white space.
+    /// blank.
     ///
     /// ```
     /// use inbox_core::MessageId;
@@ -108,7 +109,7 @@ impl MessageId {
     ///
     /// # Errors
     ///
-    /// [`InvalidMessageId::Blank`] when source or id is empty or nothing but white space.
+    /// [`InvalidMessageId::Blank`] when source or id is empty or blank.
     pub fn cloud_event(source: &str, id: &str) -> Result<Self, InvalidMessageId> {
         if is_blank(source) {
             return Err(InvalidMessageId::Blank("source"));
@@ -156,8 +157,10 @@ impl MessageId {
     }
 }
 
+/// Whether there is nothing in it that one can see: what a field that was never filled looks like.
 fn is_blank(text: &str) -> bool {
-    text.trim().is_empty()
+    let unseen = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    text.chars().all(unseen)
 }
 
 /// For ids that you minted yourself.
@@ -194,3 +197,6 @@ impl FromStr for MessageId {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
