@@ -45,7 +45,7 @@ fn expand(function: &Function, handler: &Handler<'_>, args: &Args) -> TokenStrea
         Some(retries) => {
             let retries = Literal::u32_unsuffixed(retries);
             let clones = clones(sig);
-            ("process_replayed", quote!(#krate::__private::Options::new() #options, #retries, || { #clones #closure }))
+            ("process_replayed", quote!(#krate::__private::Options::new() #options, #retries, move || { #clones #closure }))
         }
     };
     let name = Ident::new(name, Span::call_site());
@@ -84,7 +84,7 @@ fn message_id(krate: &TokenStream, id: &Id<'_>) -> TokenStream {
 /// and without it neither would `Err(Box::new(error))` become the written type nor an error be shown where it is.
 fn closure(connection: &Ident, output: &Type, body: &Body) -> TokenStream {
     let place = place_of(output);
-    let returned = move_to(place, quote!(return ::core::option::Option::unwrap(::core::option::Option::None::<#output>);));
+    let returned = move_to(place, quote!(return (|| -> #output { loop {} })();));
     let statements = block(body);
     // An arm, because lints would find braces in braces superfluous, and items behind a statement.
     let block = quote_spanned!(at(body.brace.span.join())=> { if false { #returned } match () { () => #statements } });

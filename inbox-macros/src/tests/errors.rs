@@ -129,7 +129,7 @@ fn wrong_functions() {
         ("async fn f(db: &D, M { id }: M) -> R {}", "give it a name"),
         ("async fn f(db: &D, m @ M { .. }: M) -> R {}", "give it a name"),
         ("async unsafe fn f(db: &D, msg: &M) -> R {}", "safe function"),
-        ("async unsafe extern \"C\" fn f(db: &D, msg: &M) -> R {}", "remove `extern`"),
+        ("async extern \"C\" fn f(db: &D, msg: &M) -> R {}", "remove `extern`"),
         ("#[inbox_core::idempotent(consumer = \"b\")] async fn f(db: &D, msg: &M) -> R {}", "a handler has one consumer"),
         ("struct S;", "goes on an `async fn`"),
         ("const N: u8 = 1;", "goes on an `async fn`"),

@@ -70,6 +70,21 @@ fn names_that_say_unused() {
     ));
 }
 
+#[test]
+fn every_isolation_level() {
+    for (level, variant) in [("read_committed", "ReadCommitted"), ("repeatable_read", "RepeatableRead"), ("serializable", "Serializable")] {
+        let expansion = idempotent(
+            quote!(consumer = "credit", isolation = #level),
+            quote!(
+                async fn f(db: &D, msg: &M) -> R {
+                    body
+                }
+            ),
+        );
+        assert!(expansion.contains(&format!("::IsolationLevel::{variant})")), "{expansion}");
+    }
+}
+
 /// An editor completes in it.
 #[test]
 fn body_that_does_not_parse_yet() {

@@ -1,7 +1,7 @@
 //! In the body, the connection's name means the transaction, and nothing else does.
 
-use inbox_core::{InboxTransaction, Outcome, idempotent};
-use sea_orm::{DatabaseConnection, DbErr};
+use inbox_core::{Error, InboxTransaction, Outcome, idempotent};
+use sea_orm::{DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait};
 
 use super::{Credit, database, effects, pay};
 
@@ -69,4 +69,29 @@ async fn handlers_nest() {
         outer(&db, &Credit::new("1")).await.unwrap();
     }
     assert_eq!(effects(&db).await, [1, 100]);
+}
+
+#[idempotent(consumer = "fast-path", fast_path)]
+async fn with_fast_path(db: &DatabaseTransaction, msg: &Credit) -> Result<(), Error> {
+    unreachable!("{db:?} {msg:?}")
+}
+
+#[idempotent(consumer = "isolation", isolation = "serializable")]
+async fn with_isolation(db: &DatabaseTransaction, msg: &Credit) -> Result<(), Error> {
+    unreachable!("{db:?} {msg:?}")
+}
+
+#[idempotent(consumer = "retries", retries = 1)]
+async fn with_retries(db: &DatabaseTransaction, msg: &Credit) -> Result<(), Error> {
+    unreachable!("{db:?} {msg:?}")
+}
+
+/// None of them can be had on a caller's transaction, and saying so proves that they arrived.
+#[tokio::test]
+async fn arguments_reach_the_runtime() {
+    let db = database().await.begin().await.unwrap();
+    let msg = Credit::new("1");
+    for result in [with_fast_path(&db, &msg).await, with_isolation(&db, &msg).await, with_retries(&db, &msg).await] {
+        assert!(matches!(result, Err(Error::Options(_))), "{result:?}");
+    }
 }
