@@ -21,7 +21,9 @@ pub enum Polled<T> {
 /// The future is polled by count and not when it asks for it, so that `n` = 1, 2, 3, … stops it at one await point after
 /// the other; `gap` is the time that the database has in between to answer. Polling a future that did not ask for it is
 /// allowed, and finds the same await point again when the answer is late: choose the gap so large that it seldom is, and go
-/// on until [`Polled::Ready`].
+/// on until [`Polled::Ready`]. A server that answers at once lets one poll run past an await point: put a
+/// [`Proxy`](crate::proxy::Proxy) with a [`delay`](crate::proxy::Proxy::delay) below the gap in between, and every round trip
+/// is one.
 ///
 /// # Panics
 /// When `n` is 0.
