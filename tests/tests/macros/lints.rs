@@ -73,10 +73,9 @@ pub(crate) struct Named<T: Debug> {
 pub(crate) struct Positional(#[message(id, domain = "lints")] pub(crate) String);
 
 /// One line, which the lints about braces look at.
+#[rustfmt::skip]
 #[idempotent(consumer = "one-line")]
-pub(crate) async fn one_line(db: &DatabaseConnection, msg: &Named<i64>) -> Result<(), DbErr> {
-    pay(db, msg.rest).await
-}
+pub(crate) async fn one_line(db: &DatabaseConnection, msg: &Named<i64>) -> Result<(), DbErr> { pay(db, msg.rest).await }
 
 /// A body that starts with items.
 #[idempotent(consumer = "items", fast_path)]
