@@ -197,7 +197,7 @@ impl TestDb {
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.keep.load(Ordering::Relaxed) || thread::panicking() {
-            eprintln!("kept for a look: {}", self.url);
+            eprintln!("kept as long as its server runs: {}", self.url);
             if let Some(mut dir) = self.dir.get_mut().unwrap().take() {
                 dir.disable_cleanup(true);
             }

@@ -8,6 +8,7 @@
 //! | [`backends`] | the three backends and the macro that writes one test for each |
 //! | [`db`] | a fresh database per test, and pools on it |
 //! | [`ledger`] | the business tables, and what they hold now |
+//! | [`transactions`] | whether the server still has one open |
 //! | [`race`] | tasks on separate pools, released by a barrier |
 //! | [`poll`] | cancellation at every await point |
 //! | [`proxy`] | what goes over the wire: counted, cut, held |
@@ -34,6 +35,7 @@ pub mod poll;
 pub mod proxy;
 pub mod race;
 mod server;
+pub mod transactions;
 
 pub use backends::Backend;
 pub use db::TestDb;

@@ -29,6 +29,19 @@ backends! {
         assert!(ledger::credit(&pool, 2, 1).await.is_err(), "no such account");
     }
 
+    async fn an_open_transaction_shows(db: TestDb) {
+        Ledger::new(&db).await;
+        db.no_open_transaction().await;
+        let pool = db.pool(1).await;
+        let transaction = pool.begin().await.unwrap();
+        ledger::credit(&transaction, 1, 7).await.unwrap();
+        // MariaDB renews its view every tenth of a second.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        assert_eq!(db.open_transactions().await, 1);
+        transaction.commit().await.unwrap();
+        db.no_open_transaction().await;
+    }
+
     async fn every_violation_is_one(db: TestDb) {
         let ledger = Ledger::new(&db).await;
         for violation in Violation::ALL {

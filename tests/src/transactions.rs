@@ -1,0 +1,69 @@
+//! Whether a transaction is open that nobody knows of: what a pool looks like from the server.
+
+use std::time::Duration;
+
+use sea_orm::{ConnectionTrait as _, DbErr, Statement};
+
+use crate::{
+    Backend, TestDb,
+    db::{connect, options},
+};
+
+/// How long a dropped connection's rollback may take to arrive.
+const LIMIT: Duration = Duration::from_secs(10);
+
+impl TestDb {
+    /// Open transactions of this database, as the server sees them.
+    ///
+    /// PostgreSQL shows all of them. MariaDB shows a transaction from its first statement on a table on, and renews its view
+    /// only when nobody looked for a tenth of a second. SQLite shows the writer, as 1.
+    pub async fn open_transactions(&self) -> i64 {
+        match self.backend() {
+            Backend::Postgres => {
+                self.count(
+                    "pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+                     AND backend_type = 'client backend' AND xact_start IS NOT NULL",
+                )
+                .await
+            }
+            Backend::MySql => {
+                self.count(
+                    "information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \
+                     WHERE p.db = DATABASE() AND p.id <> CONNECTION_ID()",
+                )
+                .await
+            }
+            Backend::Sqlite => i64::from(self.has_writer().await),
+        }
+    }
+
+    /// Waits until no transaction is open: a rollback that a dropped future queued has happened then.
+    ///
+    /// # Panics
+    /// When one is still open after ten seconds.
+    pub async fn no_open_transaction(&self) {
+        let settled = async {
+            while self.open_transactions().await > 0 {
+                // Asked more often, MariaDB would repeat its first answer.
+                tokio::time::sleep(Duration::from_millis(if self.backend() == Backend::MySql { 150 } else { 20 })).await;
+            }
+        };
+        let waited = tokio::time::timeout(LIMIT, settled).await;
+        assert!(waited.is_ok(), "a transaction is still open on {} after {LIMIT:?}", self.backend());
+    }
+
+    /// Tries to be the writer, without waiting for another one.
+    async fn has_writer(&self) -> bool {
+        let mut options = options(self.url(), 1);
+        options.map_sqlx_sqlite_opts(|sqlite| sqlite.busy_timeout(Duration::ZERO));
+        let db = connect(options).await;
+        let begin = Statement::from_string(self.backend().db_backend(), "BEGIN IMMEDIATE");
+        let begun: Result<_, DbErr> = db.execute_raw(begin).await;
+        db.close().await.unwrap();
+        match begun {
+            Ok(_) => false,
+            Err(error) if error.to_string().contains("database is locked") => true,
+            Err(error) => panic!("BEGIN IMMEDIATE: {error}"),
+        }
+    }
+}
