@@ -88,8 +88,9 @@
 //! want one connection of the pool, for as long as it takes; another process is waited for, for at most a minute. Limits:
 //!
 //! * On MySQL and MariaDB `GET_LOCK` belongs to the session: give a direct URL, not one of a proxy that hands a session's
-//!   statements to several servers. In a Galera cluster there is no such lock; processes then race, and who finds the table
-//!   created by another one is content.
+//!   statements to several servers. It also belongs to one node: in a Galera cluster or group replication two nodes can be asked
+//!   at once, and who then finds the table created by the other is content. Only [`down`] on one node against [`up`] on another is
+//!   nobody's to order.
 //! * On PostgreSQL the table is created in the first schema of the connection's `search_path`; choose it in the URL:
 //!   `postgres://…/app?options=-c%20search_path%3Dinbox`.
 //!
@@ -108,6 +109,7 @@ pub mod cli;
 mod ddl;
 mod error;
 mod half_applied;
+mod history;
 mod lock;
 mod m20261130_000001_create_inbox_message;
 mod migrator;

@@ -37,8 +37,8 @@ const TAKING: &str = "taking the migration lock";
 #[derive(Debug)]
 pub(crate) struct Locked {
     transaction: DatabaseTransaction,
-    /// False on a server that has no such lock.
-    pub(crate) alone: bool,
+    /// False on a server that has no such lock, see [`mysql`].
+    alone: bool,
 }
 
 impl Locked {
@@ -143,7 +143,7 @@ async fn mysql(db: &DatabaseConnection, wait: Duration) -> Result<(DatabaseTrans
     let refused = match answer {
         Ok(Some(Some(1))) => return Ok((transaction, true)),
         Ok(_) => Error::Locked { waited: wait },
-        // MariaDB's Galera says "doesn't yet support 'GET_LOCK in cluster'". The work is then raced, see `run`.
+        // Some of MariaDB's versions say "doesn't yet support 'GET_LOCK in cluster (WSREP_ON=ON)'". `run` copes with a race.
         Err(error) if is_an_answer(&error) => {
             tracing::warn!(%error, "this server has no GET_LOCK: let one process migrate at a time");
             return Ok((transaction, false));

@@ -1,13 +1,13 @@
 //! SeaORM's migrator of the inbox, without the commands that destroy what is not ours.
 
 use inbox_core::entity::TABLE;
-use sea_orm::sea_query::{IntoIden as _, Query};
-use sea_orm::{ConnectionTrait, DatabaseExecutor, DbErr, DynIden, FromQueryResult as _};
+use sea_orm::sea_query::IntoIden as _;
+use sea_orm::{ConnectionTrait, DatabaseExecutor, DbErr, DynIden};
 use sea_orm_migration::{IntoSchemaManagerConnection, MigrationTrait, MigratorTrait, seaql_migrations};
 
 use crate::run::{self, Rows};
 use crate::state::{self, Status};
-use crate::{HISTORY_TABLE, PROGRESS, catalog, lock};
+use crate::{HISTORY_TABLE, PROGRESS, catalog, history, lock};
 
 /// The inbox's own migrator, beside the application's: its history is [`HISTORY_TABLE`].
 ///
@@ -47,16 +47,7 @@ impl MigratorTrait for Migrator {
     where
         C: ConnectionTrait,
     {
-        if !catalog::has_table(db, HISTORY_TABLE).await? {
-            return Ok(Vec::new());
-        }
-        let select = Query::select()
-            .columns([seaql_migrations::Column::Version, seaql_migrations::Column::AppliedAt])
-            .from(HISTORY_TABLE)
-            .order_by(seaql_migrations::Column::Version, sea_orm::Order::Asc)
-            .take();
-        let rows = db.query_all(&select).await?;
-        rows.iter().map(|row| seaql_migrations::Model::from_query_result(row, "")).collect()
+        history::read(db).await
     }
 
     async fn status<C>(db: &C) -> Result<(), DbErr>

@@ -1,15 +1,14 @@
 //! `up` and `down`: read, judge, work, all under the lock.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inbox_core::entity::TABLE;
-use sea_orm::sea_query::{Expr, ExprTrait as _, Query};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, Statement};
-use sea_orm_migration::{MigrationTrait, SchemaManager, seaql_migrations};
+use sea_orm_migration::{MigrationTrait, SchemaManager};
 use tracing::Instrument as _;
 
 use crate::state::{self, Facts, Status};
-use crate::{Error, HISTORY_TABLE, PROGRESS, ddl, lock};
+use crate::{Error, PROGRESS, ddl, history, lock};
 
 /// What [`down`] does with a table that holds markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,14 +58,15 @@ pub async fn down(db: &DatabaseConnection, rows: Rows) -> Result<Vec<String>, Er
 /// # Errors
 /// [`Error::Database`] with what the database said.
 pub async fn status(db: &DatabaseConnection) -> Result<Status, Error> {
-    let mut looks = 0;
+    // What is still so after this is no other process's work in progress.
+    let patience = Duration::from_secs(3);
+    let since = Instant::now();
     loop {
         let facts = state::read(db).await.map_err(Error::database(READING))?;
         match facts.status() {
-            // On MySQL another process may be between the table and its record.
-            Status::HalfApplied(_) if looks < 3 && facts.backend == DbBackend::MySql => {
-                looks += 1;
-                tokio::time::sleep(Duration::from_millis(300)).await;
+            // MySQL commits table and record one after the other, and in a cluster another node may be at work.
+            Status::HalfApplied(half) if facts.backend == DbBackend::MySql && half.can_be_adopted() && since.elapsed() < patience => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
             status => return Ok(status),
         }
@@ -130,29 +130,21 @@ async fn in_a_task(db: &DatabaseConnection, job: Job, wait: Duration) -> Result<
 
 async fn locked(db: &DatabaseConnection, job: Job, wait: Duration) -> Result<Vec<String>, Error> {
     let locked = lock::Locked::take(db, wait).await?;
-    let alone = locked.alone;
     let work = job.run(locked.connection()).await;
     let result = locked.settle(work).await;
-    if result.is_err() && !alone && matches!(job, Job::Up { .. }) && others_did_it(db).await {
+    if result.is_err() && job.can_be_raced(db.get_database_backend()) && matches!(status(db).await, Ok(Status::Applied)) {
         return Ok(Vec::new());
     }
     result
 }
 
-/// Without a lock the loser of the race sees "table exists" and is as well served.
-async fn others_did_it(db: &DatabaseConnection) -> bool {
-    for _ in 0..50 {
-        if let Ok(facts) = state::read(db).await
-            && let Status::Applied = facts.status()
-        {
-            return true;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    false
-}
-
 impl Job {
+    /// MySQL's lock is of one node: in a cluster, `up` on another node can be first. The loser sees that the table exists, and is
+    /// as well served.
+    fn can_be_raced(self, backend: DbBackend) -> bool {
+        backend == DbBackend::MySql && matches!(self, Self::Up { adopt: false, .. })
+    }
+
     async fn run(self, db: &DatabaseTransaction) -> Result<Vec<String>, Error> {
         match self {
             Self::Up { steps, adopt } => run_up(db, steps, adopt).await,
@@ -176,7 +168,7 @@ async fn run_up(db: &DatabaseTransaction, steps: Option<u32>, adopt: bool) -> Re
             let created = migration.up(&SchemaManager::new(db)).await;
             created.map_err(Error::database("creating the inbox table"))?;
         }
-        record(db, migration.name()).await?;
+        history::record(db, migration.name()).await.map_err(Error::database(RECORDING))?;
         tracing::info!(target: PROGRESS, "Migration '{}' has been applied", migration.name());
         applied.push(migration.name().to_owned());
     }
@@ -209,7 +201,7 @@ async fn run_down(db: &DatabaseTransaction, steps: Option<u32>, rows: Rows) -> R
                 unlocked.map_err(Error::database(RECORDING))?;
             }
         }
-        forget(db, migration.name()).await?;
+        history::forget(db, migration.name()).await.map_err(Error::database(RECORDING))?;
         tracing::info!(target: PROGRESS, "Migration '{}' has been rolled back", migration.name());
         undone.push(migration.name().to_owned());
     }
@@ -247,21 +239,4 @@ async fn refuse_counted(db: &DatabaseTransaction) -> Result<(), Error> {
         0 => Ok(()),
         rows => Err(Error::RowsExist { rows: rows.unsigned_abs() }),
     }
-}
-
-async fn record(db: &DatabaseTransaction, name: &str) -> Result<(), Error> {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let insert = Query::insert()
-        .into_table(HISTORY_TABLE)
-        .columns([seaql_migrations::Column::Version, seaql_migrations::Column::AppliedAt])
-        .values_panic([name.into(), i64::try_from(now.as_secs()).unwrap_or_default().into()])
-        .take();
-    db.execute(&insert).await.map_err(Error::database(RECORDING))?;
-    Ok(())
-}
-
-async fn forget(db: &DatabaseTransaction, name: &str) -> Result<(), Error> {
-    let delete = Query::delete().from_table(HISTORY_TABLE).and_where(Expr::col(seaql_migrations::Column::Version).eq(name)).take();
-    db.execute(&delete).await.map_err(Error::database(RECORDING))?;
-    Ok(())
 }

@@ -1,14 +1,12 @@
 //! History and table together: nothing there, all there, or half applied. The judgement is pure; [`read`] asks.
 
 use inbox_core::entity::{OPEN_INDEX, TABLE, UNIQUE_INDEX};
-use sea_orm::sea_query::Query;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, IdenStatic, Statement};
-use sea_orm_migration::seaql_migrations;
 
 use crate::catalog::{self, Table};
 use crate::half_applied::{Collision, HalfApplied};
 use crate::m20261130_000001_create_inbox_message::Migration;
-use crate::{HISTORY_TABLE, ddl};
+use crate::{HISTORY_TABLE, ddl, history};
 
 /// What is there.
 #[derive(Clone, Debug)]
@@ -36,7 +34,12 @@ pub enum Status {
 /// Asks history and catalogue; writes nothing and needs no rights on the table itself (unless its index is missing).
 pub(crate) async fn read<C: ConnectionTrait>(db: &C) -> Result<Facts, DbErr> {
     let backend = db.get_database_backend();
-    let mut facts = Facts { backend, history: history(db).await?, table: catalog::table(db).await?, collisions: Vec::new() };
+    let mut facts = Facts {
+        backend,
+        history: history::read(db).await?.into_iter().map(|model| model.version).collect(),
+        table: catalog::table(db).await?,
+        collisions: Vec::new(),
+    };
     if facts.table.as_ref().is_some_and(keys_can_collide) {
         facts.collisions = collisions(db).await?;
     }
@@ -139,20 +142,6 @@ pub(crate) fn in_the_way(backend: DbBackend, table: &Table) -> String {
          run `DROP TABLE {TABLE}` and migrate again",
         name = Migration::NAME,
     )
-}
-
-async fn history<C: ConnectionTrait>(db: &C) -> Result<Vec<String>, DbErr> {
-    // Asked for first: on PostgreSQL a failed SELECT would end the transaction.
-    if !catalog::has_table(db, HISTORY_TABLE).await? {
-        return Ok(Vec::new());
-    }
-    let select = Query::select()
-        .column(seaql_migrations::Column::Version)
-        .from(HISTORY_TABLE)
-        .order_by(seaql_migrations::Column::Version, sea_orm::Order::Asc)
-        .take();
-    let rows = db.query_all(&select).await?;
-    rows.iter().map(|row| row.try_get_by_index(0)).collect()
 }
 
 /// The index does not hold the keys apart, and the keys can be counted.
