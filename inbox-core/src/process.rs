@@ -145,16 +145,13 @@ where
 /// Begins and writes the marker. `None` is a duplicate: rolled back, nothing to do.
 async fn admit(db: Handle<'_>, key: InboxKey, options: Options) -> Result<Option<InboxTransaction>, Error> {
     key.message_id().checked()?;
-    match db {
-        Handle::Pool(pool) if options.fast_path && marker::seen(pool, &key).await? => {
-            return Ok(None);
-        }
-        Handle::Transaction(_) | Handle::Nested(_) if options != Options::new() => {
-            return Err(Error::Options(
-                "`fast_path`, `isolation` and `retries` need a transaction of the delivery's own, and this one runs in the caller's",
-            ));
-        }
-        _ => {}
+    if options != Options::new() && !matches!(db, Handle::Pool(_)) {
+        return Err(Error::Options(
+            "`fast_path`, `isolation` and `retries` need a transaction of the delivery's own, and this one runs in the caller's",
+        ));
+    }
+    if options.fast_path && seen(db, &key).await? {
+        return Ok(None);
     }
     let mut guard = begin(db, key, options).await?;
     let error = match marker::insert(&guard, guard.key()).await {
@@ -199,13 +196,20 @@ async fn begin(db: Handle<'_>, key: InboxKey, options: Options) -> Result<InboxT
 /// BEGIN, where a cancelled caller cannot cut it in half: sqlx would return a connection to the pool whose open server
 /// transaction it does not know of, and the next borrower's writes would vanish (D6).
 pub(crate) async fn begin_uncancelled(pool: &DatabaseConnection, options: Options) -> Result<DatabaseTransaction, DbErr> {
-    let runtime = tokio::runtime::Handle::try_current()
-        .map_err(|_| DbErr::Conn(RuntimeErr::Internal("there is no tokio runtime here to run the transaction on".into())))?;
     let pool = pool.clone();
     let options = options.transaction(pool.get_database_backend());
-    let task = runtime.spawn(async move { pool.begin_with_options(options).await }.in_current_span());
-    match task.await {
-        Ok(begun) => begun,
+    in_own_task(async move { pool.begin_with_options(options).await }).await?
+}
+
+/// Runs in a task of its own, where a cancelled caller cannot cut an exchange with the database in half: sqlx cannot resume
+/// every one, and a pool may be one connection smaller for good (a MySQL PREPARE without its answer: seen).
+///
+/// That there is no runtime, or one that shuts down, is an error here, where sqlx or a timer would panic.
+pub(crate) async fn in_own_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Result<T, DbErr> {
+    let runtime = tokio::runtime::Handle::try_current()
+        .map_err(|_| DbErr::Conn(RuntimeErr::Internal("there is no tokio runtime here to run the transaction on".into())))?;
+    match runtime.spawn(work.in_current_span()).await {
+        Ok(done) => Ok(done),
         Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
         // The runtime is shutting down.
         Err(_) => Err(DbErr::Conn(RuntimeErr::SqlxError(SqlxError::WorkerCrashed.into()))),
@@ -231,11 +235,14 @@ async fn settle(db: Handle<'_>, guard: &mut InboxTransaction) -> Result<(), Erro
 /// Rolls back. Where the body had committed behind our back, which only MySQL lets it do unseen, the marker is taken back.
 async fn roll_back(db: Handle<'_>, guard: &mut InboxTransaction) -> Result<(), Error> {
     let markers = guard.roll_back().await;
-    if guard.get_database_backend() != DbBackend::MySql {
+    if markers.is_empty() || guard.get_database_backend() != DbBackend::MySql {
         return Ok(());
     }
     let survived = match db {
-        Handle::Pool(pool) => marker::take_back(pool, &markers).await,
+        Handle::Pool(pool) => {
+            let pool = pool.clone();
+            in_own_task(async move { marker::take_back(&pool, &markers).await }).await.flatten()
+        }
         Handle::Transaction(outer) => marker::take_back(outer, &markers).await,
         Handle::Nested(outer) => marker::take_back(outer, &markers).await,
     };
@@ -249,10 +256,20 @@ async fn roll_back(db: Handle<'_>, guard: &mut InboxTransaction) -> Result<(), E
     }
 }
 
+/// The look before the transaction.
+async fn seen(db: Handle<'_>, key: &InboxKey) -> Result<bool, Error> {
+    let Handle::Pool(pool) = db else { return Ok(false) };
+    let (pool, key) = (pool.clone(), key.clone());
+    in_own_task(async move { marker::seen(&pool, &key).await }).await.map_err(Error::Begin)?
+}
+
 /// The row that our index protects.
 async fn look_up(db: Handle<'_>, key: &InboxKey) -> Result<Option<State>, DbErr> {
     match db {
-        Handle::Pool(pool) => marker::look_up(pool, key, View::Committed).await,
+        Handle::Pool(pool) => {
+            let (pool, key) = (pool.clone(), key.clone());
+            in_own_task(async move { marker::look_up(&pool, &key, View::Committed).await }).await?
+        }
         Handle::Transaction(outer) => marker::look_up(outer, key, View::Snapshot).await,
         Handle::Nested(outer) => marker::look_up(outer, key, View::Snapshot).await,
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::database::Database;
 use crate::guard::InboxTransaction;
-use crate::process::deliver;
+use crate::process::{deliver, in_own_task};
 use crate::{Error, InboxKey, Options, Outcome};
 
 /// The first pause is drawn from 0 to this, and the bound doubles with each further one.
@@ -66,7 +66,10 @@ where
             return Err(failure.error);
         }
         let bound = FIRST_PAUSE.saturating_mul(1 << attempt.min(10)).min(LONGEST_PAUSE);
-        tokio::time::sleep(bound.mul_f64(fastrand::f64())).await;
+        // A runtime that is shutting down replays nothing, and its timer would panic.
+        if in_own_task(tokio::time::sleep(bound.mul_f64(fastrand::f64()))).await.is_err() {
+            return Err(failure.error);
+        }
         attempt += 1;
     }
 }
