@@ -167,6 +167,24 @@ backends! {
         let_go(&other, &holder).await;
     }
 
+    /// SQLite says "busy" where a server would let wait: it is asked again, on the same connection, which stays usable.
+    [sqlite]
+    async fn busy_is_asked_again(db: TestDb) {
+        let holder = hold(&db).await;
+        let pool = db
+            .pool_with(|options| {
+                options.max_connections(1).map_sqlx_sqlite_opts(|sqlite| sqlite.busy_timeout(Duration::from_millis(5)));
+            })
+            .await;
+        let second = pool.clone();
+        let waiting = tokio::spawn(async move { up(&second).await });
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(!waiting.is_finished());
+        let_go(&db, &holder).await;
+        assert_eq!(waiting.await.unwrap().unwrap(), [NAME]);
+        is_clean(&db, &pool).await;
+    }
+
     /// In a Galera cluster the lock is of one node, so `up` on another node can be between its table and its record (seen there; here
     /// an operator stands in for it). It is waited for, and not called half applied.
     [mysql]

@@ -2,6 +2,7 @@
 
 use inbox_migration::{Error, HISTORY_TABLE, Rows, Status, adopt, down, status, up};
 use inbox_tests::{TestDb, backends};
+use sea_orm::{ConnectionTrait as _, TransactionTrait as _};
 
 use super::catalogue::{self, insert_marker};
 
@@ -45,13 +46,39 @@ backends! {
         }
         assert_eq!(db.count("inbox_message").await, 2);
         assert_eq!(status(&pool).await.unwrap(), Status::Applied);
-        sea_orm::ConnectionTrait::execute_unprepared(&pool, "INSERT INTO biz VALUES (1)").await.unwrap();
+        pool.execute_unprepared("INSERT INTO biz VALUES (1)").await.unwrap();
         assert_eq!(db.count("biz").await, 1, "seen by another connection");
 
         assert_eq!(down(&pool, Rows::Lose).await.unwrap(), [NAME]);
         assert_eq!(status(&pool).await.unwrap(), Status::Pending);
-        sea_orm::ConnectionTrait::execute_unprepared(&pool, "INSERT INTO biz VALUES (2)").await.unwrap();
+        pool.execute_unprepared("INSERT INTO biz VALUES (2)").await.unwrap();
         assert_eq!(db.count("biz").await, 2);
+    }
+
+    /// A marker that is committed between the count and the drop is not dropped with the table: `down` locks, and counts again.
+    async fn a_marker_that_comes_in_between(db: TestDb) {
+        let pool = db.pool(1).await;
+        up(&pool).await.unwrap();
+        let handler = db.pool(1).await.begin().await.unwrap();
+        let now = db.backend().pick("now()", "UTC_TIMESTAMP(6)", "'2026-01-01T00:00:00.000+00:00'");
+        let id = db.backend().pick("gen_random_uuid()", "RANDOM_BYTES(16)", "randomblob(16)");
+        let insert = "INSERT INTO inbox_message (message_id, consumer, received_at, processed_at, attempts)";
+        handler.execute_unprepared(&format!("{insert} VALUES ({id}, 'credit', {now}, {now}, 0)")).await.unwrap();
+
+        let second = pool.clone();
+        let waiting = tokio::spawn(async move { down(&second, Rows::Keep).await });
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        assert!(!waiting.is_finished());
+        handler.commit().await.unwrap();
+        match waiting.await.unwrap() {
+            Err(Error::RowsExist { rows: 1 }) => {}
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(db.count("inbox_message").await, 1);
+        // And nothing is locked any more, for this connection or for another.
+        db.exec("DELETE FROM inbox_message").await;
+        pool.execute_unprepared("CREATE TABLE biz (k INTEGER)").await.unwrap();
+        down(&pool, Rows::Keep).await.unwrap();
     }
 
     /// An empty table is dropped, and again the pool is clean.
@@ -62,7 +89,7 @@ backends! {
         insert_marker(&db, 1, "credit").await.unwrap();
         db.exec("DELETE FROM inbox_message").await;
         down(&pool, Rows::Keep).await.unwrap();
-        sea_orm::ConnectionTrait::execute_unprepared(&pool, "INSERT INTO biz VALUES (1)").await.unwrap();
+        pool.execute_unprepared("INSERT INTO biz VALUES (1)").await.unwrap();
         assert_eq!(db.count("biz").await, 1);
     }
 
