@@ -97,7 +97,7 @@ fn options(krate: &TokenStream, args: &Args) -> TokenStream {
     quote!(#fast_path #isolation)
 }
 
-/// Shadows each argument that is taken by value; the borrow counts as its use where the body does not.
+/// Shadows each argument that a try may use up or change; the borrow counts as its use where the body does not.
 fn clones(sig: &Signature) -> TokenStream {
     cloned(sig)
         .map(|(argument, pat)| {

@@ -205,8 +205,7 @@ fn check_connection<'a>(sig: &'a Signature, errors: &mut Errors) -> Option<&'a I
 }
 
 fn check_message<'a>(sig: &'a Signature, errors: &mut Errors) -> Option<&'a Ident> {
-    let mut arguments = typed(sig);
-    let Some(argument) = arguments.by_ref().nth(1) else {
+    let Some(argument) = typed(sig).nth(1) else {
         errors.at(
             sig.paren_token.span.close(),
             "the argument behind the connection is the message: write `msg: &YourMessage`, or say what identifies it by `key = ...`",
@@ -231,7 +230,7 @@ fn check_repeatable(sig: &Signature, errors: &mut Errors) {
     {
         errors.on(receiver, "`retries` runs the body again, and a failed try would have used or changed `self`: write `&self`");
     }
-    for argument in bodys(sig) {
+    for argument in for_body(sig) {
         if Passed::by(&argument.ty) == Passed::Exclusive {
             errors.on(&argument.ty, "`retries` runs the body again, and a failed try would have changed what is behind `&mut`: write `&`");
         } else if plain(argument).is_none() {
@@ -240,13 +239,15 @@ fn check_repeatable(sig: &Signature, errors: &mut Errors) {
     }
 }
 
-/// The arguments that each try of `retries` needs a clone of: those by value, without the connection.
+/// The arguments that each try of `retries` needs anew: those by value, and those that the body may point elsewhere.
 pub(crate) fn cloned(sig: &Signature) -> impl Iterator<Item = (&PatType, &PatIdent)> {
-    bodys(sig).filter(|argument| Passed::by(&argument.ty) == Passed::Value).filter_map(|argument| Some((argument, plain(argument)?)))
+    for_body(sig)
+        .filter_map(|argument| Some((argument, plain(argument)?)))
+        .filter(|(argument, pat)| pat.mutability.is_some() || Passed::by(&argument.ty) == Passed::Value)
 }
 
 /// The arguments that the body can name: in it, the connection's name means the transaction.
-fn bodys(sig: &Signature) -> impl Iterator<Item = &PatType> {
+fn for_body(sig: &Signature) -> impl Iterator<Item = &PatType> {
     typed(sig).skip(1).filter(|argument| !matches!(*argument.pat, Pat::Wild(_)))
 }
 

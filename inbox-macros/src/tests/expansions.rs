@@ -33,7 +33,7 @@ fn retries_clone_what_is_taken_by_value() {
     insta::assert_snapshot!(idempotent(
         quote!(consumer = "credit", retries = 3, crate = crate::inbox),
         quote! {
-            async fn credit(&self, db: Arc<Pool>, mut msg: Message, #[cfg(unix)] n: u8, by_ref: &str, _: u8) -> Result<()> { todo!() }
+            async fn credit(&self, db: Arc<Pool>, mut msg: Message, #[cfg(unix)] n: u8, by_ref: &str, mut moving: &str, _: u8) -> Result<()> { todo!() }
         }
     ));
 }

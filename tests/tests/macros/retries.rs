@@ -35,12 +35,15 @@ impl Runs {
         by_value: Vec<u8>,
         mut mutable: String,
         by_ref: &str,
+        mut moving: &str,
     ) -> Result<(), DbErr> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        assert_eq!((msg.amount, mutable.as_str()), (100, by_ref), "as the caller gave it, not as the last try left it");
+        let given = (msg.amount, mutable.as_str(), moving);
+        assert_eq!(given, (100, by_ref, "moving"), "as the caller gave it, not as the last try left it");
         msg.amount = 0;
         mutable.push('!');
-        drop((msg, mutable, by_value));
+        moving = &moving[1..];
+        drop((msg, mutable, by_value, moving.len()));
         db.execute_unprepared("UPDATE account").await.map(drop)
     }
 }
@@ -49,11 +52,11 @@ impl Runs {
 async fn each_try_has_its_own_arguments() {
     for (failures, runs) in [(0, 1), (1, 2), (2, 3)] {
         let handler = Runs::default();
-        handler.handle(&failing(failures), Credit::new("1"), vec![1], "a".into(), "a").await.unwrap();
+        handler.handle(&failing(failures), Credit::new("1"), vec![1], "a".into(), "a", "moving").await.unwrap();
         assert_eq!(handler.0.into_inner(), runs);
     }
     let handler = Runs::default();
-    assert!(handler.handle(&failing(3), Credit::new("1"), vec![1], "a".into(), "a").await.is_err());
+    assert!(handler.handle(&failing(3), Credit::new("1"), vec![1], "a".into(), "a", "moving").await.is_err());
     assert_eq!(handler.0.into_inner(), 3, "`retries = 2` is three tries");
 }
 
