@@ -72,7 +72,9 @@ backends! {
         inbox_migration::up(&db.pool(1).await).await.unwrap();
         let sql = match db.backend() {
             Backend::Postgres => "EXPLAIN SELECT 1 FROM inbox_message WHERE processed_at IS NULL AND claimed_until <= now()",
-            Backend::MySql => "EXPLAIN SELECT 1 FROM inbox_message WHERE processed_at IS NULL AND claimed_until <= UTC_TIMESTAMP(6)",
+            Backend::MySql => {
+                "EXPLAIN FORMAT=TRADITIONAL SELECT 1 FROM inbox_message WHERE processed_at IS NULL AND claimed_until <= UTC_TIMESTAMP(6)"
+            },
             Backend::Sqlite => "EXPLAIN QUERY PLAN SELECT 1 FROM inbox_message WHERE processed_at IS NULL AND claimed_until <= 'x'",
         };
         let pool = db.pool(1).await;
