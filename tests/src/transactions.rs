@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sea_orm::{ConnectionTrait as _, DbErr, Statement};
+use sea_orm::ConnectionTrait as _;
 
 use crate::{
     Backend, TestDb,
@@ -57,10 +57,9 @@ impl TestDb {
         let mut options = options(self.url(), 1);
         options.map_sqlx_sqlite_opts(|sqlite| sqlite.busy_timeout(Duration::ZERO));
         let db = connect(options).await;
-        let begin = Statement::from_string(self.backend().db_backend(), "BEGIN IMMEDIATE");
-        let begun: Result<_, DbErr> = db.execute_raw(begin).await;
+        let outcome = db.execute_unprepared("BEGIN IMMEDIATE").await;
         db.close().await.unwrap();
-        match begun {
+        match outcome {
             Ok(_) => false,
             Err(error) if error.to_string().contains("database is locked") => true,
             Err(error) => panic!("BEGIN IMMEDIATE: {error}"),
