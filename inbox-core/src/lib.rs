@@ -108,3 +108,12 @@ pub use process::{process, process_with};
 pub use replay::process_replayed;
 pub use transient::is_transient;
 pub use verify::{SchemaError, verify};
+
+/// The macros' reference, whose examples need this crate.
+#[cfg(all(doctest, feature = "macros"))]
+mod macros {
+    #[doc = include_str!("../../inbox-macros/src/docs/idempotent.md")]
+    struct Idempotent;
+    #[doc = include_str!("../../inbox-macros/src/docs/message.md")]
+    struct Message;
+}
