@@ -75,7 +75,7 @@ impl<E> TestResult for Result<(), E> {
     }
 }
 
-/// Runs one body on a fresh database; [`backends!`] calls it.
+/// Runs one body on a fresh database; [`backends!`](crate::backends!) calls it.
 ///
 /// The database is dropped when the body succeeds, and kept when it fails, whoever else still holds the [`TestDb`].
 ///

@@ -5,7 +5,7 @@
 //!
 //! | module | what it is for |
 //! | --- | --- |
-//! | [`backends`] | the three backends and the macro that writes one test for each |
+//! | [`backends`](mod@backends) | the three backends and the macro that writes one test for each |
 //! | [`db`] | a fresh database per test, and pools on it |
 //! | [`ledger`] | the business tables, and what they hold now |
 //! | [`transactions`] | whether the server still has one open |
