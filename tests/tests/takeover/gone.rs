@@ -45,9 +45,9 @@ backends! {
         let ledger = Ledger::new(&db).await;
         let key = fresh();
         assert!(processed(&deliver(&db.pool(1).await, key.clone(), Options::new(), &Count::new(), "first").await));
-        let armed = Arc::new(AtomicBool::new(false));
-        let pool = db.pool_with(|options| purged_at_release(options, &armed)).await;
-        armed.store(true, Ordering::SeqCst);
+        let ready = Arc::new(AtomicBool::new(false));
+        let pool = db.pool_with(|options| purged_at_release(options, &ready)).await;
+        ready.store(true, Ordering::SeqCst);
         let answer = process(&pool, key.clone(), async |_| -> Result<(), Error> { panic!("the body ran") }).await;
         is_transient(&answer.unwrap_err());
         assert!(processed(&deliver(&db.pool(1).await, key, Options::new(), &Count::new(), "again").await));
@@ -79,12 +79,17 @@ fn is_transient(error: &Error) {
     assert!(error.is_transient());
 }
 
-/// Once it is armed, the table is emptied whenever the connection comes back.
-fn purged_at_release(options: &mut ConnectOptions, armed: &Arc<AtomicBool>) {
-    let armed = armed.clone();
+/// When the connection went out after that and comes back, the table is emptied.
+fn purged_at_release(options: &mut ConnectOptions, ready: &Arc<AtomicBool>) {
+    let (ready, armed) = (ready.clone(), Arc::new(AtomicBool::new(false)));
     options.max_connections(1).map_sqlx_sqlite_pool_opts(move |pool| {
-        let armed = armed.clone();
-        pool.after_release(move |connection, _| {
+        let (ready, arming, armed) = (ready.clone(), armed.clone(), armed.clone());
+        pool.before_acquire(move |_, _| {
+            // Not yet for the connection that the pool itself opened, whose return may come late.
+            arming.store(ready.load(Ordering::SeqCst), Ordering::SeqCst);
+            Box::pin(async { Ok(true) })
+        })
+        .after_release(move |connection, _| {
             let armed = armed.load(Ordering::SeqCst);
             Box::pin(async move {
                 if armed {
