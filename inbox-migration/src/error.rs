@@ -9,7 +9,7 @@ use crate::{HISTORY_TABLE, HalfApplied};
 
 /// Why the schema was not changed.
 ///
-/// On PostgreSQL and `SQLite` nothing at all was changed then; `MySQL` commits every DDL statement at once, and what that
+/// On PostgreSQL and SQLite nothing at all was changed then; MySQL commits every DDL statement at once, and what that
 /// can leave behind is [`HalfApplied`](Self::HalfApplied) for the next call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -50,7 +50,7 @@ pub enum Error {
         names: Vec<String>,
     },
 
-    /// `MySQL` would silently commit the caller's transaction at the first DDL statement. Nothing was changed: pass the
+    /// MySQL would silently commit the caller's transaction at the first DDL statement. Nothing was changed: pass the
     /// `DatabaseConnection`.
     #[error(
         "MySQL commits a transaction at its first DDL statement, the caller's other work with it: pass the \

@@ -6,8 +6,8 @@
 //! | | lock | released by |
 //! | --- | --- | --- |
 //! | PostgreSQL | `pg_try_advisory_xact_lock`, asked again until it is free | the end of the transaction, however it ends |
-//! | `MySQL`, `MariaDB` | `GET_LOCK`, named after the database | `RELEASE_LOCK` on every path, or the end of the connection |
-//! | `SQLite` | `BEGIN IMMEDIATE`, again while the file is busy | the end of the transaction |
+//! | MySQL, MariaDB | `GET_LOCK`, named after the database | `RELEASE_LOCK` on every path, or the end of the connection |
+//! | SQLite | `BEGIN IMMEDIATE`, again while the file is busy | the end of the transaction |
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Advisory locks are per database.
 const POSTGRES_KEY: i64 = i64::from_be_bytes(*b"inbox_mi");
 
-/// `MySQL`'s lock names are the server's, 64 characters long, and regardless of case.
+/// MySQL's lock names are the server's, 64 characters long, and regardless of case.
 const MYSQL_NAME: &str = "CONCAT('inbox_migrations:', LEFT(SHA2(LOWER(DATABASE()), 256), 40))";
 
 const TAKING: &str = "taking the migration lock";
@@ -142,7 +142,8 @@ async fn mysql(db: &DatabaseConnection, wait: Duration) -> Result<(DatabaseTrans
     };
     let refused = match answer {
         Ok(Some(Some(1))) => return Ok((transaction, true)),
-        Ok(_) => Error::Locked { waited: wait },
+        Ok(Some(Some(_))) => Error::Locked { waited: wait },
+        Ok(_) => Error::Database { step: TAKING, source: DbErr::Custom("GET_LOCK answered NULL: is a database chosen?".to_owned()) },
         // Some of MariaDB's versions say "doesn't yet support 'GET_LOCK in cluster (WSREP_ON=ON)'". `run` copes with a race.
         Err(error) if is_an_answer(&error) => {
             tracing::warn!(%error, "this server has no GET_LOCK: let one process migrate at a time");

@@ -33,7 +33,7 @@ pub async fn up(db: &DatabaseConnection) -> Result<Vec<String>, Error> {
     up_waiting(db, None, lock::WAIT).await
 }
 
-/// Records a table that is all there, but not in our history: an `up` that was interrupted on `MySQL`, a restore that left
+/// Records a table that is all there, but not in our history: an `up` that was interrupted on MySQL, a restore that left
 /// the history out. Otherwise as [`up`].
 ///
 /// Not for a table that the application's own migrator created: that one has a history, the application's.

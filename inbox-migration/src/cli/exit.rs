@@ -27,7 +27,7 @@ pub enum Exit {
     NotVerified = 8,
     /// `down` found markers, and dropped nothing.
     RowsExist = 9,
-    /// Another process migrated all the time, and nothing was changed: run it again.
+    /// Another process migrated, or held the table or the file, all the time. Nothing was changed: run it again.
     Locked = 10,
 }
 
@@ -50,4 +50,4 @@ Exit codes:
    7  half-applied schema
    8  verification failed
    9  down: there are markers, nothing was dropped
-  10  another process holds the migration lock";
+  10  another process holds the migration lock, the table or the file";

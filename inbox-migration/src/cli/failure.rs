@@ -83,6 +83,7 @@ impl Failure {
                         (Exit::Unreachable, format!("{url} cannot be reached: {text} (to create a new file, add ?mode=rwc to the URL)"))
                     }
                     Kind::Credentials => (Exit::MissingRights, format!("{url} refuses this user or password: {text}")),
+                    Kind::Busy => (Exit::Locked, format!("{url} is held by another process, while {step}: {text}. Run it again")),
                     Kind::ReadOnly => (Exit::MissingRights, format!("{url} is read-only here, while {step}: {text}")),
                     Kind::Rights => (Exit::MissingRights, format!("missing rights on {url}, while {step}: {text}. {rights}")),
                 }
@@ -123,6 +124,7 @@ enum Kind {
     Unreachable,
     NoFile,
     Credentials,
+    Busy,
     ReadOnly,
     Rights,
 }
@@ -151,6 +153,7 @@ fn postgres_kind(code: &str) -> Option<Kind> {
         // No such database; no more connections; starting up, shutting down.
         "3D000" | "53300" | "57P01" | "57P02" | "57P03" => Some(Kind::Unreachable),
         "28000" | "28P01" => Some(Kind::Credentials),
+        "55P03" => Some(Kind::Busy),
         "25006" => Some(Kind::ReadOnly),
         "42501" => Some(Kind::Rights),
         _ => None,
@@ -163,6 +166,7 @@ fn mysql_kind(number: u16) -> Option<Kind> {
         // No such database; no more connections; host not allowed, or blocked; shutting down.
         1049 | 1040 | 1203 | 1226 | 1130 | 1129 | 1053 => Some(Kind::Unreachable),
         1045 | 1698 | 1862 => Some(Kind::Credentials),
+        1205 => Some(Kind::Busy),
         1290 | 1792 | 1836 => Some(Kind::ReadOnly),
         1044 | 1142 | 1143 | 1227 | 1370 => Some(Kind::Rights),
         _ => None,
@@ -174,6 +178,7 @@ fn sqlite_kind(code: i32) -> Option<Kind> {
     match code & 0xff {
         14 => Some(Kind::NoFile),
         10 | 26 => Some(Kind::Unreachable),
+        5 | 6 => Some(Kind::Busy),
         8 => Some(Kind::ReadOnly),
         3 | 23 => Some(Kind::Rights),
         _ => None,
@@ -190,6 +195,7 @@ mod tests {
         assert_eq!(postgres_kind("23505"), None);
         assert_eq!(mysql_kind(1142), Some(Kind::Rights));
         assert_eq!(mysql_kind(1062), None);
+        assert_eq!([postgres_kind("55P03"), mysql_kind(1205), sqlite_kind(517)], [Some(Kind::Busy); 3]);
         // READONLY_DIRECTORY, CANTOPEN_ISDIR.
         assert_eq!(sqlite_kind(1544), Some(Kind::ReadOnly));
         assert_eq!(sqlite_kind(526), Some(Kind::NoFile));

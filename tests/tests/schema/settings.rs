@@ -77,6 +77,17 @@ backends! {
         assert_eq!(status(&db.pool(1).await).await.unwrap(), Status::Applied);
     }
 
+    /// A URL without a database is no lock that somebody holds.
+    [mysql]
+    async fn no_database_chosen(db: TestDb) {
+        let nowhere = db.pool(1).await;
+        db.exec(&format!("DROP DATABASE `{}`", db.name())).await;
+        let error = up(&nowhere).await.unwrap_err();
+        db.exec(&format!("CREATE DATABASE `{}`", db.name())).await;
+        assert!(matches!(error, inbox_migration::Error::Database { .. }), "{error:?}");
+        assert!(error.to_string().contains("database"), "{error}");
+    }
+
     /// The first schema of the `search_path` gets the table, and each schema its own, as with SeaORM's migrator.
     [postgres]
     async fn schemas(db: TestDb) {
