@@ -28,3 +28,6 @@ fn is_answer(backend: DbBackend, error: &dyn DatabaseError) -> bool {
         _ => error.kind() == ErrorKind::ForeignKeyViolation,
     }
 }
+
+#[cfg(test)]
+mod tests;

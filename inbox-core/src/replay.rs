@@ -65,11 +65,30 @@ where
         if !failure.repeatable || attempt == retries {
             return Err(failure.error);
         }
-        let bound = FIRST_PAUSE.saturating_mul(1 << attempt.min(10)).min(LONGEST_PAUSE);
+        let pause = longest_pause(attempt).mul_f64(fastrand::f64());
         // A runtime that is shutting down replays nothing, and its timer would panic.
-        if in_own_task(tokio::time::sleep(bound.mul_f64(fastrand::f64()))).await.is_err() {
+        if in_own_task(tokio::time::sleep(pause)).await.is_err() {
             return Err(failure.error);
         }
         attempt += 1;
+    }
+}
+
+/// The bound of the random pause after this attempt, counted from 0.
+fn longest_pause(attempt: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << attempt.min(10)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::longest_pause;
+
+    #[test]
+    fn a_pause_doubles_up_to_a_second() {
+        let pauses: Vec<_> = (0..9).map(|attempt| longest_pause(attempt).as_millis()).collect();
+        assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+        assert_eq!(longest_pause(u32::MAX), Duration::from_secs(1));
     }
 }
