@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use sea_orm::sqlx::Error as SqlxError;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, RuntimeErr, TransactionTrait};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, RuntimeErr, TransactionTrait};
 use tracing::Instrument;
 
 use crate::classify::{self, Verdict};
@@ -234,21 +234,21 @@ async fn settle(db: Handle<'_>, guard: &mut InboxTransaction) -> Result<(), Erro
 
 /// Rolls back. Where the body had committed behind our back, which only MySQL lets it do unseen, the marker is taken back.
 async fn roll_back(db: Handle<'_>, guard: &mut InboxTransaction) -> Result<(), Error> {
-    let markers = guard.roll_back().await;
-    if markers.is_empty() || guard.get_database_backend() != DbBackend::MySql {
-        return Ok(());
-    }
-    let survived = match db {
-        Handle::Pool(pool) => {
-            let pool = pool.clone();
-            in_own_task(async move { marker::take_back(&pool, &markers).await }).await.flatten()
+    let mut survived = guard.roll_back().await;
+    if let Handle::Transaction(outer) = db {
+        let markers = guard.markers().await;
+        survived = marker::take_back(outer, &markers).await;
+        if survived.is_err() {
+            // SeaORM has queued a second rollback behind one that failed, and the next statement is answered with its error.
+            survived = marker::take_back(outer, &markers).await;
         }
-        Handle::Transaction(outer) => marker::take_back(outer, &markers).await,
-        Handle::Nested(outer) => marker::take_back(outer, &markers).await,
-    };
+    }
     match survived {
         Ok(false) => Ok(()),
-        Ok(true) => Err(Error::Aborted(Aborted { cause: Cause::EndedByBody, callers_transaction: false })),
+        Ok(true) => {
+            let callers_transaction = matches!(db, Handle::Transaction(_));
+            Err(Error::Aborted(Aborted { cause: Cause::EndedByBody, callers_transaction }))
+        }
         Err(error) => {
             tracing::error!(%error, transient = is_transient(&error), "could not look for a marker that the handler may have committed");
             Ok(())

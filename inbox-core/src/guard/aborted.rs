@@ -5,6 +5,7 @@ use std::fmt;
 
 use sea_orm::DbErr;
 
+use crate::Error;
 use crate::transient::{Redelivery, is_transient};
 
 /// Why the handler's `Ok` was not committed: [`Error::Aborted`](crate::Error::Aborted). Everything was rolled back, unless
@@ -26,6 +27,8 @@ pub(crate) enum Cause {
     NestedAlive,
     /// Nested transactions were not settled from the innermost outwards.
     OutOfOrder,
+    /// A nested transaction was rolled back, and with it what an outer handle had sent meanwhile.
+    TakenAlong,
     /// The marker was still there after the rollback: the body had committed.
     EndedByBody,
 }
@@ -35,7 +38,7 @@ impl Cause {
         match self {
             Self::Statement(error) => is_transient(error),
             Self::Cancelled => true,
-            Self::NestedAlive | Self::OutOfOrder | Self::EndedByBody => false,
+            Self::NestedAlive | Self::OutOfOrder | Self::TakenAlong | Self::EndedByBody => false,
         }
     }
 
@@ -44,6 +47,7 @@ impl Cause {
         match self {
             // The one that counts: a handler that gives up now shows its pump that the delivery may be repeated.
             Self::Statement(error) if is_transient(error) => error.clone(),
+            Self::Cancelled => Error::Aborted(Aborted { cause: Self::Cancelled, callers_transaction: false }).into(),
             other => {
                 DbErr::Custom(format!("refused: {other}, so the transaction can only be rolled back. Return the error; nothing is stored"))
             }
@@ -58,6 +62,7 @@ impl fmt::Display for Cause {
             Self::Cancelled => f.write_str("a statement was cancelled before its answer came"),
             Self::NestedAlive => f.write_str("a nested transaction is still open"),
             Self::OutOfOrder => f.write_str("an outer nested transaction was settled before an inner one"),
+            Self::TakenAlong => f.write_str("a nested transaction was rolled back, and with it statements of an outer one"),
             Self::EndedByBody => f.write_str("the handler ended the transaction itself (a CALL, or DDL in a procedure)"),
         }
     }
@@ -78,10 +83,11 @@ impl fmt::Display for Aborted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the delivery was not committed: {}. ", self.cause)?;
         if matches!(self.cause, Cause::EndedByBody) {
-            return f.write_str(
+            f.write_str(
                 "The marker was taken back, so that the redelivery runs the handler; what the handler had committed itself stays. Do not \
                  acknowledge, and keep transaction control out of handlers",
-            );
+            )?;
+            return if self.callers_transaction { f.write_str("; your own transaction is over, too") } else { Ok(()) };
         }
         f.write_str("Everything was rolled back: do not acknowledge")?;
         if self.callers_transaction {
@@ -99,7 +105,7 @@ impl StdError for Aborted {
         match &self.cause {
             Cause::Statement(error) => Some(error),
             Cause::Cancelled => Some(&Redelivery),
-            Cause::NestedAlive | Cause::OutOfOrder | Cause::EndedByBody => None,
+            Cause::NestedAlive | Cause::OutOfOrder | Cause::TakenAlong | Cause::EndedByBody => None,
         }
     }
 }

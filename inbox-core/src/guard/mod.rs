@@ -6,19 +6,24 @@ mod damage;
 mod nested;
 mod session;
 mod settle;
+mod shared;
+mod sqlite;
 mod stream;
 mod text;
+mod uncut;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, Statement};
-use tokio::sync::Mutex as AsyncMutex;
 
 pub use self::aborted::Aborted;
 pub(crate) use self::aborted::Cause;
-use self::session::{ROOT, Session};
+use self::session::ROOT;
 pub(crate) use self::settle::Unsettled;
+use self::shared::Shared;
 pub use self::stream::InboxStream;
 use crate::InboxKey;
 
@@ -49,27 +54,11 @@ pub struct InboxTransaction {
     settled: bool,
 }
 
-/// What a delivery and everything nested in it have in common.
-struct Shared {
-    backend: DbBackend,
-    session: Arc<AsyncMutex<Session>>,
-    /// Frames whose handle was dropped; a `Drop` cannot wait for the session's lock.
-    dropped: Mutex<Vec<u64>>,
-    /// Where a look at the marker goes after a rollback; `None` inside a caller's transaction.
-    pool: Option<DatabaseConnection>,
-}
-
 impl InboxTransaction {
     /// Takes over a transaction that was begun for this delivery. `pool` is where it came from; `None` where it is a savepoint
     /// in a transaction of the caller's.
     pub(crate) fn new(transaction: DatabaseTransaction, key: InboxKey, pool: Option<DatabaseConnection>) -> Self {
-        let shared = Shared {
-            backend: transaction.get_database_backend(),
-            session: Arc::new(AsyncMutex::new(Session::new(transaction, pool.is_none()))),
-            dropped: Mutex::default(),
-            pool,
-        };
-        Self { shared: Arc::new(shared), frame: ROOT, key, settled: false }
+        Self { shared: Arc::new(Shared::new(transaction, pool)), frame: ROOT, key, settled: false }
     }
 
     /// Which message at which consumer this is: an idempotency key for whatever the handler calls.
@@ -84,21 +73,30 @@ impl InboxTransaction {
     }
 
     /// Runs one statement: may it be sent, send it, remember the answer.
-    async fn run<T>(&self, call: impl AsyncFnOnce(&DatabaseTransaction) -> Result<T, DbErr>) -> Result<T, DbErr> {
-        let mut session = self.shared.session.lock().await;
-        session.bury(self.shared.take_dropped()).await;
-        session.admit(self.frame)?;
-        let result = call(session.send()).await;
-        session.observe(result.as_ref().err()).await;
+    async fn run<T: Send + 'static>(
+        &self,
+        call: impl for<'c> FnOnce(&'c DatabaseTransaction) -> Answer<'c, T> + Send + 'static,
+    ) -> Result<T, DbErr> {
+        let (shared, frame) = (Arc::clone(&self.shared), self.frame);
+        let mut session = self.shared.lock().await;
+        let waiting = self.shared.wait();
+        let result = self
+            .shared
+            .uncut(async move {
+                shared.catch_up(&mut session).await;
+                session.admit(frame)?;
+                let result = call(session.connection()).await;
+                session.observe(result.as_ref().err()).await;
+                result
+            })
+            .await;
+        waiting.answered();
         result
     }
 }
 
-impl Shared {
-    fn take_dropped(&self) -> Vec<u64> {
-        std::mem::take(&mut *self.dropped.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+/// What a database call of SeaORM returns.
+type Answer<'c, T> = Pin<Box<dyn Future<Output = Result<T, DbErr>> + Send + 'c>>;
 
 #[async_trait::async_trait]
 impl ConnectionTrait for InboxTransaction {
@@ -108,22 +106,23 @@ impl ConnectionTrait for InboxTransaction {
 
     async fn execute_raw(&self, stmt: Statement) -> Result<ExecResult, DbErr> {
         self.screen(&stmt.sql)?;
-        self.run(async move |transaction| transaction.execute_raw(stmt).await).await
+        self.run(|transaction| transaction.execute_raw(stmt)).await
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
         self.screen(sql)?;
-        self.run(async move |transaction| transaction.execute_unprepared(sql).await).await
+        let sql = sql.to_owned();
+        self.run(|transaction| Box::pin(async move { transaction.execute_unprepared(&sql).await })).await
     }
 
     async fn query_one_raw(&self, stmt: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.screen(&stmt.sql)?;
-        self.run(async move |transaction| transaction.query_one_raw(stmt).await).await
+        self.run(|transaction| transaction.query_one_raw(stmt)).await
     }
 
     async fn query_all_raw(&self, stmt: Statement) -> Result<Vec<QueryResult>, DbErr> {
         self.screen(&stmt.sql)?;
-        self.run(async move |transaction| transaction.query_all_raw(stmt).await).await
+        self.run(|transaction| transaction.query_all_raw(stmt)).await
     }
 }
 

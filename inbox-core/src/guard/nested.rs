@@ -13,20 +13,38 @@ use crate::InboxKey;
 impl InboxTransaction {
     /// Opens a savepoint, for a nested transaction of the same delivery or for a delivery of its own.
     pub(crate) async fn nest(&self, key: InboxKey) -> Result<Self, DbErr> {
-        let mut session = self.shared.session.lock().await;
-        session.bury(self.shared.take_dropped()).await;
-        session.admit(self.frame)?;
-        let frame = session.nest().await?;
-        drop(session);
-        Ok(Self { shared: Arc::clone(&self.shared), frame, key, settled: false })
+        let (shared, frame) = (Arc::clone(&self.shared), self.frame);
+        let mut session = self.shared.lock().await;
+        let waiting = self.shared.wait();
+        let nested = self
+            .shared
+            .uncut(async move {
+                shared.catch_up(&mut session).await;
+                session.admit(frame)?;
+                let frame = session.nest().await?;
+                drop(session);
+                // Made here, so that one that nobody waits for any more is dropped as a handle, and rolled back.
+                Ok(Self { shared, frame, key, settled: false })
+            })
+            .await;
+        waiting.answered();
+        nested
     }
 
     async fn end_nested(mut self, end: End) -> Result<(), DbErr> {
-        let mut session = self.shared.session.lock().await;
-        session.bury(self.shared.take_dropped()).await;
-        let result = session.end_nested(self.frame, end).await;
-        drop(session);
+        let (shared, frame) = (Arc::clone(&self.shared), self.frame);
+        let mut session = self.shared.lock().await;
+        // From here on it ends, or the delivery does.
         self.settled = true;
+        let waiting = self.shared.wait();
+        let result = self
+            .shared
+            .uncut(async move {
+                shared.catch_up(&mut session).await;
+                session.end_nested(frame, end).await
+            })
+            .await;
+        waiting.answered();
         result
     }
 }

@@ -3,10 +3,13 @@
 //! It sits behind an async lock that is held while a statement runs, so that asking, running and remembering are one step: a
 //! second statement of the same body cannot slip in between an error and the knowledge of it.
 
+use std::mem;
+
 use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, TransactionTrait};
 
 use super::aborted::{Aborted, Cause};
 use super::damage::{self, Damage};
+use super::sqlite;
 use crate::marker::Marker;
 use crate::transient::is_transient;
 
@@ -22,8 +25,8 @@ pub(super) struct Session {
     wound: Option<Wound>,
     /// A failure that a repeated delivery may not meet was seen, and not rolled back to a savepoint.
     transient: bool,
-    /// A statement was sent and its answer is not in.
-    in_flight: bool,
+    /// A stream was dropped on SQLite, and with it what the rest of the answer may say about the transaction.
+    unread: bool,
     next_id: u64,
     /// What was inserted, for the look after a rollback.
     pub(super) markers: Vec<Marker>,
@@ -34,6 +37,8 @@ struct Frame {
     id: u64,
     /// Its handle is gone; it is rolled back before anything else happens.
     dropped: bool,
+    /// The outermost frame whose handle sent statements while this one was open: they go when this one is rolled back.
+    holds: usize,
 }
 
 /// What an error did. Nothing but a rollback is sent while there is one.
@@ -57,14 +62,14 @@ pub(super) const ROOT: u64 = 0;
 impl Session {
     pub(super) fn new(transaction: DatabaseTransaction, callers_transaction: bool) -> Self {
         let backend = transaction.get_database_backend();
-        let root = Frame { transaction, id: ROOT, dropped: false };
+        let root = Frame { transaction, id: ROOT, dropped: false, holds: 0 };
         Self {
             frames: vec![root],
             backend,
             callers_transaction,
             wound: None,
             transient: false,
-            in_flight: false,
+            unread: false,
             next_id: 1,
             markers: Vec::new(),
         }
@@ -76,37 +81,42 @@ impl Session {
 
     /// Takes everything out: what is dropped is rolled back when the connection is used or returned next.
     pub(super) fn take(&mut self) -> impl Send + use<> {
-        std::mem::take(&mut self.frames)
+        mem::take(&mut self.frames)
     }
 
-    /// The connection for the next statement, unless nothing may be sent any more.
+    /// Whether the frame's handle may send a statement.
     pub(super) fn admit(&mut self, frame: u64) -> Result<(), DbErr> {
-        self.notice_cancelled();
-        if !self.frames.iter().any(|open| open.id == frame) {
+        let Some(at) = self.position(frame) else {
             return Err(DbErr::Custom("refused: this transaction has ended already".into()));
+        };
+        if let Some(wound) = &self.wound {
+            return Err(wound.cause.refusal());
         }
-        match &self.wound {
-            Some(wound) => Err(wound.cause.refusal()),
-            None => Ok(()),
+        for inner in &mut self.frames[at + 1..] {
+            inner.holds = inner.holds.min(at);
         }
+        Ok(())
     }
 
-    /// To be called before a statement is sent; its [`observe`](Self::observe) comes afterwards, or its future was dropped.
-    pub(super) fn send(&mut self) -> &DatabaseTransaction {
-        self.in_flight = true;
-        // All frames share the connection; `admit` has found one.
+    /// The connection, which all frames share; `admit` has found one.
+    pub(super) fn connection(&self) -> &DatabaseTransaction {
         &self.frames[0].transaction
     }
 
-    /// As [`send`](Self::send), for a statement that may be given up where the rest of its answer cannot matter.
-    pub(super) fn send_streaming(&mut self, rest_matters: bool) -> &DatabaseTransaction {
-        self.in_flight = rest_matters;
-        &self.frames[0].transaction
+    /// The connection, for a stream: it may be dropped before its end, and is then not [observed](Self::observe).
+    pub(super) fn streaming_connection(&mut self) -> &DatabaseTransaction {
+        // The others' streams are read to their end in any case.
+        self.unread = self.backend == DbBackend::Sqlite;
+        self.connection()
+    }
+
+    fn position(&self, frame: u64) -> Option<usize> {
+        self.frames.iter().position(|open| open.id == frame)
     }
 
     /// Remembers what the answer says about the transaction.
     pub(super) async fn observe(&mut self, error: Option<&DbErr>) {
-        self.in_flight = false;
+        self.unread = false;
         let Some(error) = error else { return };
         self.transient |= is_transient(error);
         let innermost = self.frames.len().saturating_sub(1);
@@ -122,6 +132,12 @@ impl Session {
         }
     }
 
+    async fn sqlite_has_ended(&self) -> bool {
+        // A caller's own savepoints are not counted here; some too many do no harm.
+        let savepoints = self.frames.len() - 1 + if self.callers_transaction { 16 } else { 0 };
+        sqlite::has_ended(self.connection(), savepoints).await
+    }
+
     fn hurt(&mut self, frame: usize, forgivable: bool, cause: Cause) {
         // The first cause is the one to tell; a later one can only make it final.
         match &mut self.wound {
@@ -130,44 +146,13 @@ impl Session {
         }
     }
 
-    fn notice_cancelled(&mut self) {
-        if std::mem::take(&mut self.in_flight) {
-            self.transient = true;
-            self.hurt(0, false, Cause::Cancelled);
-        }
-    }
-
-    /// Asks by a `BEGIN`, which SQLite refuses inside a transaction and which costs no round trip. Where it is accepted the
-    /// transaction was over, and sqlx's depth counter with it: the new, empty one (and its savepoints) makes the counter
-    /// right again, so that the pooled connection is not poisoned.
-    async fn sqlite_has_ended(&mut self) -> bool {
-        let transaction = &self.frames[0].transaction;
-        self.in_flight = true;
-        let answer = transaction.execute_unprepared("BEGIN").await;
-        if answer.is_ok() {
-            // A caller's own savepoints are not counted here; one too many does no harm.
-            let savepoints = self.frames.len() + if self.callers_transaction { 16 } else { 0 };
-            for depth in 1..savepoints {
-                if let Err(error) = transaction.execute_unprepared(&format!("SAVEPOINT _sqlx_savepoint_{depth}")).await {
-                    tracing::warn!(%error, "could not restore a savepoint after SQLite ended the transaction");
-                }
-            }
-        }
-        // Refused for any other reason, it is not known to be alive.
-        let ended = answer.err().is_none_or(|error| !error.to_string().contains("within a transaction"));
-        self.in_flight = false;
-        ended
-    }
-
     /// Opens a savepoint.
     pub(super) async fn nest(&mut self) -> Result<u64, DbErr> {
-        let transaction = self.send().begin().await;
-        match transaction {
+        match self.connection().begin().await {
             Ok(transaction) => {
-                self.in_flight = false;
                 let id = self.next_id;
                 self.next_id += 1;
-                self.frames.push(Frame { transaction, id, dropped: false });
+                self.frames.push(Frame { transaction, id, dropped: false, holds: self.frames.len() });
                 Ok(id)
             }
             Err(error) => {
@@ -179,22 +164,27 @@ impl Session {
         }
     }
 
-    /// Rolls back what handles left behind, innermost first, and sees it succeed.
-    pub(super) async fn bury(&mut self, dropped: Vec<u64>) {
-        self.notice_cancelled();
+    /// Does what the destructors of handles, streams and statements left undone, and sees it succeed.
+    pub(super) async fn catch_up(&mut self, given_up: bool, dropped: &[u64]) {
+        if given_up {
+            self.transient = true;
+            self.hurt(0, false, Cause::Cancelled);
+        }
+        if mem::take(&mut self.unread) && !self.frames.is_empty() && self.sqlite_has_ended().await {
+            self.hurt(0, false, Cause::Cancelled);
+        }
         for frame in &mut self.frames {
             frame.dropped |= dropped.contains(&frame.id);
         }
-        while self.frames.last().is_some_and(|frame| frame.dropped) {
-            if let Err(error) = self.end_innermost(End::Rollback).await {
-                tracing::debug!(%error, "a dropped nested transaction was not rolled back");
-            }
+        let kept = self.frames.iter().rposition(|frame| !frame.dropped).map_or(0, |last| last + 1);
+        if let Err(error) = self.roll_back_to(kept).await {
+            tracing::debug!(%error, "a dropped nested transaction was not rolled back");
         }
     }
 
     /// Ends a nested frame the way its handle asked for.
     pub(super) async fn end_nested(&mut self, frame: u64, end: End) -> Result<(), DbErr> {
-        match self.frames.iter().position(|open| open.id == frame) {
+        match self.position(frame) {
             None => {
                 return Err(DbErr::Custom("refused: this transaction has ended already".into()));
             }
@@ -207,68 +197,70 @@ impl Session {
         }
         let refusal = self.wound.as_ref().map(|wound| wound.cause.refusal());
         match (end, refusal) {
-            (End::Commit, Some(refusal)) => {
-                self.end_innermost(End::Rollback).await?;
-                Err(refusal)
-            }
-            _ => self.end_innermost(end).await,
+            (End::Commit, None) => self.commit_innermost().await,
+            (End::Commit, Some(refusal)) => self.roll_back(frame).await.and(Err(refusal)),
+            (End::Rollback, _) => self.roll_back(frame).await,
         }
     }
 
-    async fn end_innermost(&mut self, end: End) -> Result<(), DbErr> {
+    /// Commits the innermost frame. Before a delivery's own, [`ready`](Self::ready) is asked.
+    pub(super) async fn commit_innermost(&mut self) -> Result<(), DbErr> {
         let Some(frame) = self.frames.pop() else {
             return Ok(());
         };
-        self.in_flight = true;
-        let result = match end {
-            End::Commit => frame.transaction.commit().await,
-            End::Rollback => frame.transaction.rollback().await,
-        };
-        self.in_flight = false;
-        match &result {
-            Ok(()) if end == End::Rollback => {
-                let healed = |wound: &Wound| wound.forgivable && wound.frame > 0 && wound.frame == self.frames.len();
-                if self.wound.as_ref().is_some_and(healed) {
-                    self.wound = None;
-                    self.transient = false;
-                }
-            }
-            Ok(()) => {}
-            Err(error) => {
-                self.transient |= is_transient(error);
-                self.hurt(0, false, Cause::Statement(error.clone()));
-            }
-        }
+        let result = frame.transaction.commit().await;
+        self.note_end(&result);
         result
     }
 
-    /// Why the delivery whose frame this is cannot be committed, if so. Ends the nested frames that are in the way.
-    pub(super) fn ready(&mut self, frame: u64) -> Result<(), Aborted> {
-        self.notice_cancelled();
-        if self.frames.last().is_none_or(|innermost| innermost.id != frame) {
-            self.hurt(0, false, Cause::NestedAlive);
-        }
-        match &self.wound {
-            Some(wound) => Err(Aborted { cause: wound.cause.clone(), callers_transaction: self.callers_transaction && !wound.forgivable }),
+    /// Rolls back the frame and everything inside it.
+    pub(super) async fn roll_back(&mut self, frame: u64) -> Result<(), DbErr> {
+        match self.position(frame) {
+            Some(at) => self.roll_back_to(at).await,
             None => Ok(()),
         }
     }
 
-    /// Commits the innermost frame; `ready` has been asked.
-    pub(super) async fn commit(&mut self) -> Result<(), DbErr> {
-        self.end_innermost(End::Commit).await
+    /// Rolls back all frames from this one on. Every one is tried, so that sqlx's counter comes out right; the first failure is returned.
+    async fn roll_back_to(&mut self, at: usize) -> Result<(), DbErr> {
+        let mut first = Ok(());
+        while self.frames.len() > at
+            && let Some(frame) = self.frames.pop()
+        {
+            let result = frame.transaction.rollback().await;
+            self.note_end(&result);
+            let healed = |wound: &Wound| wound.forgivable && wound.frame > 0 && wound.frame == self.frames.len();
+            if result.is_ok() && self.wound.as_ref().is_some_and(healed) {
+                self.wound = None;
+                self.transient = false;
+            }
+            if frame.holds < at {
+                self.hurt(0, false, Cause::TakenAlong);
+            }
+            first = first.and(result);
+        }
+        first
     }
 
-    /// Rolls back the frame and everything inside it. Every frame is tried, so that sqlx's counter comes out right; the first
-    /// failure is returned.
-    pub(super) async fn roll_back(&mut self, frame: u64) -> Result<(), DbErr> {
-        let Some(at) = self.frames.iter().position(|open| open.id == frame) else {
-            return Ok(());
-        };
-        let mut result = Ok(());
-        while self.frames.len() > at {
-            result = result.and(self.end_innermost(End::Rollback).await);
+    fn note_end(&mut self, result: &Result<(), DbErr>) {
+        if let Err(error) = result {
+            self.transient |= is_transient(error);
+            self.hurt(0, false, Cause::Statement(error.clone()));
         }
-        result
+    }
+
+    /// Why the delivery whose frame this is cannot be committed, if so. Ends the nested frames that are in the way.
+    pub(super) fn ready(&mut self, frame: u64) -> Result<(), Aborted> {
+        if self.frames.last().is_none_or(|innermost| innermost.id != frame) {
+            self.hurt(0, false, Cause::NestedAlive);
+        }
+        match &self.wound {
+            Some(wound) => {
+                // Savepoints that were left open go with the delivery's own.
+                let harmless = wound.forgivable || matches!(wound.cause, Cause::NestedAlive | Cause::OutOfOrder | Cause::TakenAlong);
+                Err(Aborted { cause: wound.cause.clone(), callers_transaction: self.callers_transaction && !harmless })
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! How a delivery's transaction ends. `process.rs` decides; this is what it takes.
 
 use std::mem;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use sea_orm::{DbBackend, DbErr};
 use tokio::runtime::Handle;
+use tracing::Instrument;
 
-use super::session::{ROOT, Session};
+use super::session::ROOT;
+use super::shared::Shared;
 use super::{Aborted, InboxTransaction};
 use crate::marker::{self, Marker};
 
@@ -19,16 +21,16 @@ pub(crate) enum Unsettled {
 }
 
 impl InboxTransaction {
-    /// Remembers the marker for the look after a rollback.
+    /// Remembers the marker for the look after a rollback, which only MySQL needs.
     pub(crate) async fn remember(&self, marker: Marker) {
-        self.shared.session.lock().await.markers.push(marker);
+        if self.shared.backend == DbBackend::MySql {
+            self.shared.session.lock().await.markers.push(marker);
+        }
     }
 
     /// Whether a failure was seen that a repeated delivery may not meet, whatever the handler's own error says.
     pub(crate) async fn saw_transient(&self) -> bool {
-        let mut session = self.shared.session.lock().await;
-        session.bury(self.shared.take_dropped()).await;
-        session.saw_transient()
+        self.shared.caught_up().await.saw_transient()
     }
 
     /// Why it cannot be committed any more, if so.
@@ -38,59 +40,76 @@ impl InboxTransaction {
 
     /// Commits, if nothing speaks against it.
     pub(crate) async fn commit(&mut self) -> Result<(), Unsettled> {
-        let mut session = self.shared.session.lock().await;
-        session.bury(self.shared.take_dropped()).await;
-        session.ready(self.frame).map_err(Unsettled::Aborted)?;
-        let result = session.commit().await;
-        drop(session);
-        self.settled = true;
         let outermost = self.frame == ROOT && self.shared.pool.is_some();
+        let mut session = self.shared.caught_up().await;
+        session.ready(self.frame).map_err(Unsettled::Aborted)?;
+        // From here on it is committed, whoever still waits: a look at the marker must not take it for one left behind.
+        if outermost {
+            session.markers.clear();
+        }
+        self.settled = outermost;
+        let result = self.shared.uncut(async move { session.commit_innermost().await }).await;
+        self.settled = true;
         result.map_err(|error| Unsettled::Commit { error, outermost })
     }
 
     /// Rolls back this delivery and everything nested in it. A failure is logged: it must never hide the first error.
     ///
-    /// Returns the markers to look at on MySQL, where a body may have committed them: once the whole transaction is over, so
-    /// none for a delivery that is nested in another.
-    pub(crate) async fn roll_back(&mut self) -> Vec<Marker> {
-        let mut session = self.shared.session.lock().await;
-        session.bury(self.shared.take_dropped()).await;
-        let markers = roll_back(&mut session, self.frame).await;
-        drop(session);
+    /// On MySQL it looks afterwards whether the body had committed the marker, and takes it back. Returns whether it had.
+    /// Inside a caller's transaction it is the caller who has to look, for [these](Self::markers).
+    pub(crate) async fn roll_back(&mut self) -> Result<bool, DbErr> {
+        self.settled = self.shared.pool.is_some();
+        let rollback = roll_back(Arc::clone(&self.shared), self.frame);
+        let survived = self.shared.uncut(rollback).await;
         self.settled = true;
-        markers
+        survived
     }
 
-    /// The end without a settlement: everything is rolled back, by the next user of the connection at the latest.
+    /// The markers that the delivery had written, on MySQL.
+    pub(crate) async fn markers(&self) -> Vec<Marker> {
+        mem::take(&mut self.shared.session.lock().await.markers)
+    }
+
+    /// The end without a settlement.
     fn abandon(&self) {
-        let session = Arc::clone(&self.shared.session);
-        let pool = self.shared.pool.clone().filter(|_| self.shared.backend == DbBackend::MySql);
-        match (session.try_lock_owned(), pool, Handle::try_current()) {
-            (Ok(mut session), Some(pool), Ok(runtime)) => {
-                runtime.spawn(async move {
-                    let markers = roll_back(&mut session, ROOT).await;
-                    drop(session);
-                    if let Err(error) = marker::take_back(&pool, &markers).await {
-                        tracing::error!(%error, "could not look for a marker that a dropped delivery had committed");
-                    }
-                });
+        let shared = Arc::clone(&self.shared);
+        let runtime = Handle::try_current();
+        if let (Ok(runtime), true) = (&runtime, shared.pool.is_some()) {
+            let rollback = async move {
+                if let Err(error) = roll_back(shared, ROOT).await {
+                    tracing::error!(%error, "could not look for a marker that a dropped delivery may have committed");
+                }
+            };
+            runtime.spawn(rollback.in_current_span());
+            return;
+        }
+        // At once, or the caller's next statement would be sent before the rollback, and undone by it.
+        drop(shared.take_rest());
+        match (Arc::clone(&shared.session).try_lock_owned(), runtime) {
+            (Ok(mut session), _) => drop(session.take()),
+            // A task that the body has started is in the middle of a statement: to drop its transaction now would panic in SeaORM.
+            (Err(_), Ok(runtime)) => {
+                runtime.spawn(async move { drop(shared.session.lock().await.take()) });
             }
-            (Ok(mut session), ..) => drop(session.take()),
-            // Another task is in the middle of a statement or a stream: dropping its transaction now would panic in SeaORM.
-            (Err(_), _, Ok(runtime)) => {
-                let session = Arc::clone(&self.shared.session);
-                runtime.spawn(async move { drop(session.lock().await.take()) });
-            }
-            (Err(_), _, Err(_)) => {}
+            (Err(_), Err(_)) => {}
         }
     }
 }
 
-async fn roll_back(session: &mut Session, frame: u64) -> Vec<Marker> {
+async fn roll_back(shared: Arc<Shared>, frame: u64) -> Result<bool, DbErr> {
+    let mut session = shared.lock().await;
+    shared.catch_up(&mut session).await;
     if let Err(error) = session.roll_back(frame).await {
         tracing::warn!(%error, "the rollback failed; the connection is not used again");
     }
-    if frame == ROOT { mem::take(&mut session.markers) } else { Vec::new() }
+    match &shared.pool {
+        Some(pool) if frame == ROOT => {
+            let markers = mem::take(&mut session.markers);
+            drop(session);
+            marker::take_back(pool, &markers).await
+        }
+        _ => Ok(false),
+    }
 }
 
 /// A panic, a cancelled caller, or a nested transaction that goes out of scope.
@@ -102,7 +121,7 @@ impl Drop for InboxTransaction {
         if self.frame == ROOT {
             self.abandon();
         } else {
-            self.shared.dropped.lock().unwrap_or_else(PoisonError::into_inner).push(self.frame);
+            self.shared.leave_frame(self.frame);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Streams: errors arrive as items, so the guard watches the items.
 
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -8,21 +7,30 @@ use async_stream::stream;
 use futures_core::Stream;
 use futures_util::StreamExt;
 use sea_orm::{DbBackend, DbErr, QueryResult, Statement, StreamTrait};
-use tokio::runtime::Handle;
 
 use super::InboxTransaction;
+use super::shared::Shared;
 
-type Rows = Pin<Box<dyn Stream<Item = Result<QueryResult, DbErr>> + Send>>;
+/// The rows, with the session's lock inside.
+pub(super) type Rows = Pin<Box<dyn Stream<Item = Result<QueryResult, DbErr>> + Send>>;
 
 /// The rows of a query inside a delivery's transaction.
 ///
 /// While it lives, every other statement of the transaction waits, as with SeaORM's own. Dropped before its end, the rest is
-/// read and thrown away, because an error in the rest may have ended the transaction.
+/// read and thrown away (not on SQLite, which computes rows as they are asked for), because an error in the rest may have ended
+/// the transaction.
 pub struct InboxStream<'a> {
     rows: Option<Rows>,
-    /// It holds the session's lock, so it must not outlive the body: the commit would wait for it.
-    transaction: PhantomData<&'a InboxTransaction>,
-    drain: bool,
+    /// The lifetime keeps it inside the body: the commit would wait for its lock.
+    shared: &'a Shared,
+    progress: Progress,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Unsent,
+    Sent,
+    Answered,
 }
 
 impl StreamTrait for InboxTransaction {
@@ -35,26 +43,30 @@ impl StreamTrait for InboxTransaction {
     fn stream_raw<'a>(&'a self, stmt: Statement) -> Pin<Box<dyn Future<Output = Result<InboxStream<'a>, DbErr>> + 'a + Send>> {
         Box::pin(async move {
             self.screen(&stmt.sql)?;
-            let mut session = self.shared.session.clone().lock_owned().await;
-            session.bury(self.shared.take_dropped()).await;
+            let mut session = self.shared.caught_up().await;
             session.admit(self.frame)?;
-            // SQLite computes rows as they are asked for, so nothing can go wrong in those that are not.
-            let drain = self.shared.backend != DbBackend::Sqlite;
             let rows = stream! {
                 let mut failure = None;
-                match session.send_streaming(drain).stream_raw(stmt).await {
-                    Err(error) => {
-                        failure = Some(error.clone());
-                        yield Err(error);
-                    }
-                    Ok(mut rows) => while let Some(row) = rows.next().await {
-                        failure = failure.or_else(|| row.as_ref().err().cloned());
-                        yield row;
+                match session.streaming_connection().stream_raw(stmt).await {
+                    Err(error) => failure = Some(error),
+                    Ok(mut rows) => loop {
+                        match rows.next().await {
+                            Some(Ok(row)) => yield Ok(row),
+                            Some(Err(error)) => {
+                                failure = Some(error);
+                                break;
+                            }
+                            None => break,
+                        }
                     },
                 }
+                // Remembered first: who gets the error asks for no further item.
                 session.observe(failure.as_ref()).await;
+                if let Some(error) = failure {
+                    yield Err(error);
+                }
             };
-            Ok(InboxStream { rows: Some(Box::pin(rows)), transaction: PhantomData, drain })
+            Ok(InboxStream { rows: Some(Box::pin(rows)), shared: &self.shared, progress: Progress::Unsent })
         })
     }
 }
@@ -67,8 +79,11 @@ impl Stream for InboxStream<'_> {
             return Poll::Ready(None);
         };
         let polled = rows.as_mut().poll_next(context);
-        if let Poll::Ready(None) = polled {
-            self.rows = None;
+        match &polled {
+            Poll::Pending if self.progress == Progress::Unsent => self.progress = Progress::Sent,
+            Poll::Pending => {}
+            Poll::Ready(Some(_)) => self.progress = Progress::Answered,
+            Poll::Ready(None) => self.rows = None,
         }
         polled
     }
@@ -76,9 +91,16 @@ impl Stream for InboxStream<'_> {
 
 impl Drop for InboxStream<'_> {
     fn drop(&mut self) {
-        // What is not drained counts as a cancelled statement.
-        if let (Some(mut rows), true, Ok(runtime)) = (self.rows.take(), self.drain, Handle::try_current()) {
-            runtime.spawn(async move { while rows.next().await.is_some() {} });
+        let Some(rows) = self.rows.take() else { return };
+        let sqlite = self.shared.backend == DbBackend::Sqlite;
+        match self.progress {
+            Progress::Unsent => {}
+            // Asked for and never looked at: as a statement whose answer nobody waited for.
+            Progress::Sent if sqlite => self.shared.give_up(),
+            // The session asks whether the transaction survived what was computed ahead.
+            Progress::Answered if sqlite => {}
+            // Read before the next statement; sqlx would have to do it, too.
+            Progress::Sent | Progress::Answered => self.shared.leave_rest(rows),
         }
     }
 }

@@ -12,9 +12,9 @@ pub(crate) fn refuse(backend: DbBackend, sql: &str) -> Result<(), String> {
         rest = skip_blanks(rest, backend);
         if let Some(what) = refused_statement(rest, backend) {
             return Err(format!(
-                "refused before it was sent: `{what}` would end the delivery's transaction, and with it the guarantee that the message takes \
-                 effect once. Return an error to roll back; open nested transactions with `TransactionTrait::begin`; run DDL outside of \
-                 handlers"
+                "refused before it was sent: `{what}` would end the delivery's transaction (or may hide what does), and with it the \
+                 guarantee that the message takes effect once. Return an error to roll back; open nested transactions with \
+                 `TransactionTrait::begin`; run DDL outside of handlers"
             ));
         }
         match next_statement(rest, backend) {
@@ -28,16 +28,18 @@ pub(crate) fn refuse(backend: DbBackend, sql: &str) -> Result<(), String> {
 /// Sources: PostgreSQL's and SQLite's SQL commands; `XA` and `LOCK` are MySQL's.
 const CONTROL: [&str; 8] = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"];
 
-/// Commit implicitly on MySQL or MariaDB, by their first keyword; `EXECUTE` may hide any of them.
+/// Commit implicitly on MySQL or MariaDB, by their first keyword. `EXECUTE` may hide any of them; `UNTIL` ends the one compound
+/// statement of MariaDB that does not end in `END`.
 /// Sources: [MySQL](https://dev.mysql.com/doc/refman/8.0/en/implicit-commit.html),
 /// [MariaDB](https://mariadb.com/kb/en/sql-statements-that-cause-an-implicit-commit/).
-const MYSQL_COMMITS: [&str; 27] = [
+const MYSQL_COMMITS: [&str; 29] = [
     "ALTER",
     "ANALYZE",
     "BACKUP",
     "CACHE",
     "CHANGE",
     "CHECK",
+    "CLONE",
     "CREATE",
     "DROP",
     "EXECUTE",
@@ -58,32 +60,36 @@ const MYSQL_COMMITS: [&str; 27] = [
     "TRUNCATE",
     "UNINSTALL",
     "UNLOCK",
+    "UNTIL",
     "XA",
 ];
 
 fn refused_statement(statement: &str, backend: DbBackend) -> Option<&str> {
     let mysql = backend == DbBackend::MySql;
-    if mysql && (statement.starts_with('(') || statement.starts_with("/*!") || statement.starts_with("/*M!")) {
-        // What stands behind it runs on some servers and is a comment on others.
-        return Some(if statement.starts_with('(') { "(" } else { "/*!" });
+    // What stands behind a parenthesis is not looked for; an executable comment runs on some servers only.
+    if mysql && let Some(what) = ["(", "/*!", "/*M!"].into_iter().find(|opening| statement.starts_with(opening)) {
+        return Some(what);
     }
     let (first, rest) = keyword(statement);
-    let second = || keyword(skip_blanks(rest, backend)).0;
+    let (second, rest_of_second) = keyword(skip_blanks(rest, backend));
     let is = |word: &str, names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(word));
+    let temporary_table =
+        || is(first, &["CREATE", "DROP"]) && is(second, &["TEMPORARY"]) && is(keyword(skip_blanks(rest_of_second, backend)).0, &["TABLE"]);
     let refused = is(first, &CONTROL)
-        || is(first, &["PREPARE"]) && is(second(), &["TRANSACTION"])
+        || is(first, &["PREPARE"]) && is(second, &["TRANSACTION"])
         || mysql
-            && (is(first, &MYSQL_COMMITS) && !(is(first, &["CREATE", "DROP"]) && is(second(), &["TEMPORARY"]))
-                || is(first, &["LOAD"]) && is(second(), &["INDEX"])
+            && (is(first, &MYSQL_COMMITS) && !temporary_table()
+                || is(first, &["LOAD"]) && is(second, &["INDEX"])
                 || is(first, &["SET"]) && sets_what_commits(rest));
     refused.then_some(first)
 }
 
-/// `SET autocommit = 1` and `SET PASSWORD` commit; `SET STATEMENT … FOR` hides another statement.
+/// `SET autocommit = 1` and `SET PASSWORD` commit; `SET STATEMENT … FOR` hides another statement; `completion_type` makes every
+/// COMMIT begin another transaction.
 fn sets_what_commits(rest: &str) -> bool {
     let upper = rest.to_ascii_uppercase();
     let first = keyword(skip_blanks(&upper, DbBackend::MySql)).0;
-    upper.contains("AUTOCOMMIT") || matches!(first, "PASSWORD" | "STATEMENT" | "DEFAULT" | "ROLE")
+    upper.contains("AUTOCOMMIT") || upper.contains("COMPLETION_TYPE") || matches!(first, "PASSWORD" | "STATEMENT" | "DEFAULT" | "ROLE")
 }
 
 fn keyword(text: &str) -> (&str, &str) {
@@ -148,15 +154,17 @@ fn next_statement(statement: &str, backend: DbBackend) -> Option<&str> {
     if !statement.contains(';') {
         return None;
     }
-    let postgres = backend == DbBackend::Postgres;
-    let mysql = backend == DbBackend::MySql;
+    let (postgres, mysql, sqlite) = (backend == DbBackend::Postgres, backend == DbBackend::MySql, backend == DbBackend::Sqlite);
     let mut rest = statement;
     while let Some(c) = rest.chars().next() {
         rest = match c {
             ';' => return Some(&rest[1..]),
             '\'' | '"' => skip_quoted(&rest[1..], c, mysql || postgres && is_escape_string(statement, rest)),
             '`' if !postgres => skip_quoted(&rest[1..], c, false),
-            '$' if postgres => skip_dollar_quoted(rest),
+            '[' if sqlite => skip_quoted(&rest[1..], ']', false),
+            '$' if postgres && !follows_word(statement, rest) => skip_dollar_quoted(rest),
+            // Code on some servers, a comment on others: refused where the statements that it may hold or end matter.
+            '/' if mysql && (rest.starts_with("/*!") || rest.starts_with("/*M!")) => return Some(rest),
             '/' if rest.starts_with("/*") => skip_comment(rest, backend),
             '-' | '#' if is_line_comment(rest, backend) => skip_line(rest),
             _ => &rest[c.len_utf8()..],
@@ -165,10 +173,15 @@ fn next_statement(statement: &str, backend: DbBackend) -> Option<&str> {
     None
 }
 
+/// Whether `rest` begins inside of a word: `a$b$c` is a name.
+fn follows_word(statement: &str, rest: &str) -> bool {
+    statement[..statement.len() - rest.len()].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$')
+}
+
 /// PostgreSQL's `E'…'`, where a backslash escapes.
 fn is_escape_string(statement: &str, rest: &str) -> bool {
     let before = &statement[..statement.len() - rest.len()];
-    before.ends_with(['e', 'E']) && !before[..before.len() - 1].ends_with(|c: char| c.is_alphanumeric() || c == '_')
+    before.ends_with(['e', 'E']) && !follows_word(statement, &statement[before.len() - 1..])
 }
 
 /// What follows the closing quote. A doubled quote ends one string and begins the next, which comes to the same.
