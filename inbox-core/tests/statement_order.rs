@@ -6,10 +6,7 @@ use std::{borrow::Cow, fmt};
 
 use inbox_core::{Consumer, Error, InboxKey, MessageId, Options, Outcome, process, process_replayed, process_with};
 use sea_orm::sqlx::error::{DatabaseError, ErrorKind};
-use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DbBackend, DbErr, MockDatabase, MockExecResult, RuntimeErr, TransactionTrait,
-    Value,
-};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, MockDatabase, MockExecResult, RuntimeErr, TransactionTrait, Value};
 use uuid::Uuid;
 
 const BACKENDS: [DbBackend; 3] = [DbBackend::Postgres, DbBackend::MySql, DbBackend::Sqlite];
@@ -248,7 +245,7 @@ fn row(processed: bool) -> Row {
 /// The statements in short: the marker's are named, the rest is as it was sent, savepoints without their numbers.
 fn sent(db: DatabaseConnection) -> Vec<String> {
     let log = db.into_transaction_log();
-    let statements = log.iter().flat_map(|transaction| transaction.statements());
+    let statements = log.iter().flat_map(sea_orm::Transaction::statements);
     statements
         .map(|statement| match statement.sql.as_str() {
             sql if sql.contains("inbox_message") => format!("{} marker", sql.split(' ').next().unwrap_or_default()),
