@@ -34,7 +34,8 @@ const COLUMNS: &str = "SELECT a.attname::text AS name, format_type(a.atttypid, a
 const INDEXES: &str = "SELECT c.relname::text AS name, i.indisunique, i.indisvalid AND i.indisready AS is_valid, i.indimmediate, \
      i.indpred IS NOT NULL AS is_partial, m.amname::text AS method, a.attname::text AS key, \
      coalesce(o.collisdeterministic, true) AS bytewise, \
-     EXISTS (SELECT FROM pg_constraint p WHERE p.conindid = i.indexrelid AND p.conrelid = i.indrelid AND p.contype IN ('p', 'u', 'x')) AS is_owned \
+     EXISTS (SELECT FROM pg_constraint p \
+     WHERE p.conindid = i.indexrelid AND p.conrelid = i.indrelid AND p.contype IN ('p', 'u', 'x')) AS is_owned \
      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam \
      CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place) \
      LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number AND k.number <> 0 \

@@ -53,7 +53,7 @@ pub(super) fn compose<'a>(backend: DbBackend, steps: impl Iterator<Item = &'a Me
         })
         .collect();
     let rows = if steps.contains(&Mend::Create) {
-        " (where it says that rows repeat a key: their messages took effect more than once; look at them, and delete the surplus rows first)"
+        " (where it says that rows repeat a key: their messages took effect more than once; look at them and delete the surplus first)"
     } else {
         ""
     };

@@ -121,10 +121,10 @@ fn a_remedy_is_in_order() {
     assert_eq!(
         error.remedy(),
         "stop the consumers and run `ALTER TABLE inbox_message DROP CONSTRAINT \"idx-inbox_message-message_consumer\"`; `DROP INDEX \
-         \"a\"\"b\"`; `ALTER TABLE inbox_message ALTER COLUMN consumer SET NOT NULL`; `ALTER TABLE inbox_message ALTER COLUMN consumer TYPE \
-         varchar(200) COLLATE x_bin USING consumer::varchar(200)`; `CREATE UNIQUE INDEX \"idx-inbox_message-message_consumer\" ON \
-         inbox_message (message_id, consumer)` (where it says that rows repeat a key: their messages took effect more than once; look at \
-         them, and delete the surplus rows first)"
+         \"a\"\"b\"`; `ALTER TABLE inbox_message ALTER COLUMN consumer SET NOT NULL`; `ALTER TABLE inbox_message ALTER COLUMN consumer \
+         TYPE varchar(200) COLLATE x_bin USING consumer::varchar(200)`; `CREATE UNIQUE INDEX \"idx-inbox_message-message_consumer\" ON \
+         inbox_message (message_id, consumer)` (where it says that rows repeat a key: their messages took effect more than once; \
+         look at them and delete the surplus first)"
     );
 }
 
@@ -140,7 +140,7 @@ fn mysql_has_backticks_of_its_own() {
         error.remedy(),
         "stop the consumers and run `` DROP INDEX `a``b` ON inbox_message ``; `ALTER TABLE inbox_message MODIFY consumer varchar(200) \
          COLLATE x_bin NOT NULL`; `` CREATE UNIQUE INDEX `idx-inbox_message-message_consumer` ON inbox_message (message_id, consumer) \
-         `` (where it says that rows repeat a key: their messages took effect more than once; look at them, and delete the surplus rows \
+         `` (where it says that rows repeat a key: their messages took effect more than once; look at them and delete the surplus \
          first)"
     );
 }

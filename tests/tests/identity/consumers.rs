@@ -57,15 +57,15 @@ backends! {
     /// Names that a collation would take for one, two services on one table among them (case 94).
     async fn names_are_compared_byte_by_byte(db: TestDb) {
         let names = [
-            "credit", "Credit", "CREDIT", "billing.credit", "shop.credit", "billing_credit", "billing-credit", "credit.", "1e5", "100000", "01", "1",
-            "credit%", "credit_", "'credit'", "\"credit\"", "credit\\", "NULL", "null", "~", "!",
+            "credit", "Credit", "CREDIT", "billing.credit", "shop.credit", "billing_credit", "billing-credit", "credit.", "1e5", "100000",
+            "01", "1", "credit%", "credit_", "'credit'", "\"credit\"", "credit\\", "NULL", "null", "~", "!",
         ];
         let consumers = names.map(|name| Consumer::new(name).unwrap());
         all_run_once(&db, &db.pool(2).await, &consumers).await;
         // Each row has the very name, not a shortened or folded one.
         for name in ["credit", "Credit", "credit."] {
-            let binary = db.backend().pick(format!("consumer = '{name}'"), format!("BINARY consumer = '{name}'"), format!("consumer = '{name}'"));
-            assert_eq!(db.count(&format!("inbox_message WHERE {binary}")).await, 1, "{name}");
+            let binary = db.backend().pick("", "BINARY ", "");
+            assert_eq!(db.count(&format!("inbox_message WHERE {binary}consumer = '{name}'")).await, 1, "{name}");
         }
     }
 

@@ -106,7 +106,8 @@ backends! {
         let apart = db.pool_with(|options| _ = options.set_schema_search_path("apart")).await;
         let error = verify(&apart).await.unwrap_err();
         assert!(matches!(error, Error::Schema(_)), "{error}");
-        assert!(error.to_string().contains("there is no table `inbox_message` in the schemas that this connection searches, {apart}"), "{error}");
+        let says = "there is no table `inbox_message` in the schemas that this connection searches, {apart}";
+        assert!(error.to_string().contains(says), "{error}");
 
         inbox_migration::up(&apart).await.unwrap();
         verify(&apart).await.unwrap();

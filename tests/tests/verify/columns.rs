@@ -87,7 +87,8 @@ backends! {
     [postgres]
     async fn citext(db: TestDb) {
         db.exec("CREATE EXTENSION citext").await;
-        refused(&db, &["ALTER TABLE inbox_message ALTER COLUMN consumer TYPE citext"], &["`inbox_message.consumer` is `citext` and should be"]).await;
+        let change = "ALTER TABLE inbox_message ALTER COLUMN consumer TYPE citext";
+        refused(&db, &[change], &["`inbox_message.consumer` is `citext` and should be"]).await;
     }
 
     [mysql]

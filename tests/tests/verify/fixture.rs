@@ -51,7 +51,8 @@ pub(crate) async fn refused_with(db: &TestDb, from: &str, to: &str, says: &[&str
 /// What creates SQLite's table anew.
 pub(crate) async fn anew_with(db: &TestDb, from: &str, to: &str) -> Vec<String> {
     assert_eq!(db.backend(), Backend::Sqlite);
-    let texts = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_master WHERE tbl_name = 'inbox_message' AND sql IS NOT NULL ORDER BY rowid)";
+    let texts = "SELECT group_concat(sql, ';') FROM \
+                 (SELECT sql FROM sqlite_master WHERE tbl_name = 'inbox_message' AND sql IS NOT NULL ORDER BY rowid)";
     let texts = db.scalar_text(texts).await.unwrap();
     assert!(texts.contains(from), "{from} is not in {texts}");
     std::iter::once("DROP TABLE inbox_message").chain(texts.split(';')).map(|sql| sql.replace(from, to)).collect()

@@ -26,7 +26,8 @@ backends! {
     }
 
     async fn on_the_message_alone(db: TestDb) {
-        refused(&db, &instead(&db, "UNIQUE", "(message_id)"), &[NAME, "is on (message_id) and must be on exactly (message_id, consumer)"]).await;
+        let says = "is on (message_id) and must be on exactly (message_id, consumer)";
+        refused(&db, &instead(&db, "UNIQUE", "(message_id)"), &[NAME, says]).await;
     }
 
     async fn on_the_consumer_alone(db: TestDb) {
@@ -78,7 +79,10 @@ backends! {
     [postgres, mysql]
     async fn a_primary_key_on_the_pair(db: TestDb) {
         let change = db.backend().pick(
-            vec!["ALTER TABLE inbox_message DROP CONSTRAINT inbox_message_pkey", "ALTER TABLE inbox_message ADD PRIMARY KEY (message_id, consumer)"],
+            vec![
+                "ALTER TABLE inbox_message DROP CONSTRAINT inbox_message_pkey",
+                "ALTER TABLE inbox_message ADD PRIMARY KEY (message_id, consumer)",
+            ],
             vec!["ALTER TABLE inbox_message DROP PRIMARY KEY, ADD PRIMARY KEY (message_id, consumer), ADD KEY (id)"],
             vec![],
         );
@@ -131,9 +135,14 @@ backends! {
                 // Punctuation is nothing to it, case is something: `verify`'s own three names are told apart.
                 instead(&db, "UNIQUE", "(message_id, consumer COLLATE shifted)"),
             ],
-            ["utf8mb4 COLLATE utf8mb4_general_ci", "ascii COLLATE ascii_general_ci", "latin1 COLLATE latin1_general_cs", "utf8mb4 COLLATE utf8mb4_unicode_ci"]
-                .map(|collation| vec![format!("ALTER TABLE inbox_message MODIFY consumer varchar(200) CHARACTER SET {collation} NOT NULL")])
-                .to_vec(),
+            [
+                "utf8mb4 COLLATE utf8mb4_general_ci",
+                "ascii COLLATE ascii_general_ci",
+                "latin1 COLLATE latin1_general_cs",
+                "utf8mb4 COLLATE utf8mb4_unicode_ci",
+            ]
+            .map(|collation| vec![format!("ALTER TABLE inbox_message MODIFY consumer varchar(200) CHARACTER SET {collation} NOT NULL")])
+            .to_vec(),
             vec![
                 instead(&db, "UNIQUE", "(message_id, consumer COLLATE NOCASE)"),
                 instead(&db, "UNIQUE", "(message_id, consumer COLLATE RTRIM)"),
@@ -141,8 +150,10 @@ backends! {
         );
         for change in cases {
             if db.backend() == inbox_tests::Backend::Postgres {
-                db.exec("CREATE COLLATION IF NOT EXISTS folding (provider = icu, locale = 'und-u-ks-level2', deterministic = false)").await;
-                db.exec("CREATE COLLATION IF NOT EXISTS shifted (provider = icu, locale = 'und-u-ka-shifted', deterministic = false)").await;
+                for (name, locale) in [("folding", "und-u-ks-level2"), ("shifted", "und-u-ka-shifted")] {
+                    let icu = format!("(provider = icu, locale = '{locale}', deterministic = false)");
+                    db.exec(&format!("CREATE COLLATION IF NOT EXISTS {name} {icu}")).await;
+                }
             }
             refused(&db, &change, &["which takes different names for one"]).await;
         }

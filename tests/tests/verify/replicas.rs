@@ -54,8 +54,8 @@ backends! {
         } else {
             let now = db.backend().pick("now()", "UTC_TIMESTAMP(6)", "");
             let id = db.backend().pick("gen_random_uuid()", "UNHEX(REPEAT('7f', 16))", "");
-            let marker = format!("INSERT INTO inbox_message (message_id, consumer, received_at, attempts) VALUES ({id}, 'credit', {now}, 0)");
-            delivery.execute_unprepared(&marker).await.unwrap();
+            let insert = "INSERT INTO inbox_message (message_id, consumer, received_at, attempts) VALUES";
+            delivery.execute_unprepared(&format!("{insert} ({id}, 'credit', {now}, 0)")).await.unwrap();
             accepts(&db).await;
             delivery.commit().await.unwrap();
         }

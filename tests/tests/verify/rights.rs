@@ -142,7 +142,10 @@ backends! {
             (instead(&db, "UNIQUE", "(message_id, consumer) WHERE processed_at IS NULL"), accepts_twice),
             (instead(&db, "UNIQUE", "(message_id)"), "`inbox_message` refuses the marker of a consumer whose name differs in case only ("),
             (instead(&db, "UNIQUE", "(consumer)"), "`inbox_message` refuses a second message's marker of the same consumer ("),
-            (instead(&db, "UNIQUE", "(message_id, consumer COLLATE folding)"), "refuses the marker of a consumer whose name differs in case only ("),
+            (
+                instead(&db, "UNIQUE", "(message_id, consumer COLLATE folding)"),
+                "refuses the marker of a consumer whose name differs in case only (",
+            ),
             (
                 vec![drop_idx(&db), "CREATE UNIQUE INDEX renamed ON inbox_message (message_id, consumer)".to_owned()],
                 "`inbox_message` refuses a repeated marker, but not by the index `idx-inbox_message-message_consumer` (",
