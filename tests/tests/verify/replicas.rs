@@ -21,6 +21,26 @@ backends! {
         }
     }
 
+    /// Why they do not: no two of them write the same key. Sequences remember what a rollback forgets.
+    [postgres]
+    async fn with_a_fresh_id_each_time(db: TestDb) {
+        start_afresh(&db).await;
+        for sql in [
+            "CREATE SEQUENCE seen MINVALUE -2147483648",
+            "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN PERFORM setval('seen', hashtext(NEW.message_id::text)); RETURN NEW; END $$",
+            "CREATE TRIGGER note BEFORE INSERT ON inbox_message FOR EACH ROW EXECUTE FUNCTION note()",
+        ] {
+            db.exec(sql).await;
+        }
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..5 {
+            accepts(&db).await;
+            seen.insert(db.scalar_i64("SELECT last_value FROM seen").await);
+        }
+        assert_eq!(seen.len(), 5);
+    }
+
     /// As services start: on an empty database, each migrates and verifies.
     async fn eight_migrate_and_verify_at_once(db: TestDb) {
         let replicas = Replicas::new(&db, 8).await;

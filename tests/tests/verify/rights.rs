@@ -138,6 +138,7 @@ backends! {
             (vec![drop_idx(&db)], accepts_twice),
             (instead(&db, "", "(message_id, consumer)"), accepts_twice),
             (instead(&db, "UNIQUE", "(message_id, consumer, received_at)"), accepts_twice),
+            (instead(&db, "UNIQUE", "(message_id, consumer, attempts)"), accepts_twice),
             (instead(&db, "UNIQUE", "(message_id, consumer, payload)"), accepts_twice),
             (instead(&db, "UNIQUE", "(message_id, consumer) WHERE processed_at IS NULL"), accepts_twice),
             (instead(&db, "UNIQUE", "(message_id)"), "`inbox_message` refuses the marker of a consumer whose name differs in case only ("),
