@@ -71,6 +71,8 @@
 
 mod database;
 mod error;
+#[cfg(test)]
+mod fake;
 mod guard;
 mod key;
 mod marker;

@@ -159,7 +159,7 @@ fn next_statement(statement: &str, backend: DbBackend) -> Option<&str> {
     while let Some(c) = rest.chars().next() {
         rest = match c {
             ';' => return Some(&rest[1..]),
-            '\'' | '"' => skip_quoted(&rest[1..], c, mysql || postgres && is_escape_string(statement, rest)),
+            '\'' | '"' => skip_quoted(&rest[1..], c, mysql || postgres && c == '\'' && is_escape_string(statement, rest)),
             '`' if !postgres => skip_quoted(&rest[1..], c, false),
             '[' if sqlite => skip_quoted(&rest[1..], ']', false),
             '$' if postgres && !follows_word(statement, rest) => skip_dollar_quoted(rest),
