@@ -30,3 +30,5 @@ mod sqlite;
 mod streams;
 #[path = "guard/support.rs"]
 mod support;
+#[path = "guard/types.rs"]
+mod types;
