@@ -21,7 +21,7 @@ fn statements(db: DatabaseConnection) -> usize {
 }
 
 mod renamed {
-    use inbox::{Message, MessageId, idempotent};
+    use inbox::{idempotent, Message, MessageId};
 
     use super::{ConnectionTrait, DatabaseConnection, DbErr};
 
@@ -54,7 +54,7 @@ mod renamed {
 
 #[tokio::test]
 async fn a_renamed_dependency() {
-    use renamed::{Credit, Order, credit, order, replayed};
+    use renamed::{credit, order, replayed, Credit, Order};
 
     let msg = Credit(inbox::MessageId::from_text("orders", "1").unwrap());
     for handler in 0..3 {
@@ -69,7 +69,7 @@ async fn a_renamed_dependency() {
 }
 
 mod facade {
-    use inbox_renamed_tests::deduplication::{Message, idempotent};
+    use inbox_renamed_tests::deduplication::{idempotent, Message};
     use inbox_renamed_tests::{deduplication, once};
 
     use super::{ConnectionTrait, DatabaseConnection, DbErr};
