@@ -2,7 +2,7 @@
 
 use inbox_tests::{Backend, TestDb, backends};
 
-use crate::fixture::{refused, refused_with};
+use crate::fixture::{is_mariadb, refused, refused_with};
 
 const COLUMNS: [&str; 10] =
     ["id", "message_id", "consumer", "received_at", "processed_at", "claim_token", "claimed_until", "attempts", "payload", "last_error"];
@@ -93,7 +93,7 @@ backends! {
 
     [mysql]
     async fn types_on_mysql(db: TestDb) {
-        let mariadb = db.scalar_text("SELECT CAST(VERSION() AS CHAR)").await.unwrap().contains("MariaDB");
+        let mariadb = is_mariadb(&db).await;
         for (column, kind, says) in [
             ("id", "int NOT NULL AUTO_INCREMENT", "is `int(11)` and should be `bigint`"),
             ("id", "bigint unsigned NOT NULL AUTO_INCREMENT", "is `bigint(20) unsigned` and should be `bigint`"),

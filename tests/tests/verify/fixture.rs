@@ -127,6 +127,11 @@ pub(crate) fn commands(remedy: &str) -> Vec<String> {
     commands
 }
 
+/// Whether this server of the MySQL kind is MariaDB.
+pub(crate) async fn is_mariadb(db: &TestDb) -> bool {
+    db.scalar_text("SELECT CAST(VERSION() AS CHAR)").await.unwrap().contains("MariaDB")
+}
+
 /// Accepted, without a trace.
 pub(crate) async fn accepts(db: &TestDb) {
     let before = db.count("inbox_message").await;
