@@ -2,17 +2,17 @@
 
 use chrono::{DateTime, Duration};
 use sea_orm::sea_query::{Expr, Query};
-use sea_orm::{ColumnTrait, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, QueryFilter, RuntimeErr};
+use sea_orm::{ColumnTrait, ConnectionTrait, DatabaseConnection, DbBackend, DbErr, EntityTrait, QueryFilter};
 use uuid::Uuid;
 
 use super::SchemaError;
 use super::judge::{Catalogue, Fault};
+use super::meaning::{Meaning, meaning};
 use super::remedy::Mend;
 use crate::classify::{self, Verdict};
 use crate::entity::{Column, Entity, Model, TABLE, UNIQUE_INDEX};
 use crate::marker::{State, View};
 use crate::process::begin_uncancelled;
-use crate::transient::is_transient;
 use crate::{Consumer, Error, InboxKey, MessageId, Options, marker};
 
 const UPPER: Consumer = Consumer::from_static("inbox.verify.A");
@@ -95,16 +95,11 @@ impl<C: ConnectionTrait> Trial<'_, C> {
 
     /// An error that says something about the schema, or one that says nothing about it.
     fn refused(&self, what: &str, error: DbErr) -> Error {
-        if is_transient(&error) {
-            return Error::Query(error);
-        }
-        let code = code(&error);
-        match code.as_deref() {
-            // Undefined table. SQLite has one code for much, and its catalogue hides nothing.
-            Some("42P01" | "42S02") => self.wrong("is not there", Mend::Migrate, Some(error)),
-            // Insufficient privilege; access denied; a file that is read-only.
-            Some("42501" | "42000" | "8") => self.wrong(&format!("refuses {what} to this role"), Mend::Grant, Some(error)),
-            _ => self.wrong(&format!("refuses {what}"), self.remedy(), Some(error)),
+        match meaning(self.backend, &error) {
+            Meaning::Nothing => Error::Query(error),
+            Meaning::NoTable => self.wrong("is not there", Mend::Migrate, Some(error)),
+            Meaning::NoRight => self.wrong(&format!("refuses {what} to this role"), Mend::Grant, Some(error)),
+            Meaning::WrongTable => self.wrong(&format!("refuses {what}"), self.remedy(), Some(error)),
         }
     }
 
@@ -171,11 +166,4 @@ async fn insert_full(db: &impl ConnectionTrait, row: &Model) -> Result<(), DbErr
         ])
         .to_owned();
     db.execute(&insert).await.map(drop)
-}
-
-fn code(error: &DbErr) -> Option<String> {
-    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error else {
-        return None;
-    };
-    error.as_database_error()?.code().map(Into::into)
 }

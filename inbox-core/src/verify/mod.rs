@@ -6,6 +6,7 @@
 mod behaviour;
 mod error;
 mod judge;
+mod meaning;
 mod mysql;
 mod postgres;
 mod remedy;

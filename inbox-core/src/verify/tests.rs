@@ -1,10 +1,11 @@
 //! The judgement and the remedies, as tables. What the servers' catalogues really show is in `tests/tests/verify.rs`.
 
 use sea_orm::DatabaseBackend::{MySql, Postgres, Sqlite};
-use sea_orm::DbBackend;
+use sea_orm::{DbBackend, DbErr, RuntimeErr};
 
 use super::SchemaError;
 use super::judge::{Catalogue, Column, Fault, Index, Owner, Shown, Table, Wanted, fits, judge};
+use super::meaning::{Meaning, meaning, of_code};
 use super::remedy::{Mend, quoted};
 use crate::entity::UNIQUE_INDEX;
 
@@ -187,6 +188,51 @@ fn rights() {
 fn names_are_quoted_with_their_own_quotes() {
     assert_eq!(quoted(Postgres, "a\"b"), "\"a\"\"b\"");
     assert_eq!(quoted(MySql, "a`b"), "`a``b`");
+}
+
+/// What speaks of something else gets no remedy for the schema: the cure would lose the markers.
+#[test]
+fn what_an_error_speaks_of() {
+    use Meaning::{NoRight, NoTable, Nothing, WrongTable};
+    for (backend, code, number, expected) in [
+        (Postgres, "42P01", None, NoTable),
+        (Postgres, "42703", None, WrongTable),
+        (Postgres, "23505", None, WrongTable),
+        (Postgres, "23502", None, WrongTable),
+        (Postgres, "22001", None, WrongTable),
+        (Postgres, "P0001", None, WrongTable),
+        (Postgres, "42501", None, NoRight),
+        (Postgres, "57014", None, Nothing),
+        (Postgres, "53100", None, Nothing),
+        (Postgres, "53200", None, Nothing),
+        (Postgres, "58030", None, Nothing),
+        (Postgres, "XX001", None, Nothing),
+        (Postgres, "25P02", None, Nothing),
+        (MySql, "42S02", Some(1146), NoTable),
+        (MySql, "42S22", Some(1054), WrongTable),
+        (MySql, "HY000", Some(1364), WrongTable),
+        (MySql, "23000", Some(1062), WrongTable),
+        (MySql, "45000", Some(1644), WrongTable),
+        (MySql, "42000", Some(1142), NoRight),
+        (MySql, "42000", Some(1143), NoRight),
+        (MySql, "HY000", Some(1114), Nothing),
+        (MySql, "HY000", Some(1021), Nothing),
+        (MySql, "70100", Some(3024), Nothing),
+        (Sqlite, "1", None, WrongTable),
+        (Sqlite, "2067", None, WrongTable),
+        (Sqlite, "1299", None, WrongTable),
+        (Sqlite, "8", None, NoRight),
+        (Sqlite, "1032", None, NoRight),
+        (Sqlite, "10", None, Nothing),
+        (Sqlite, "11", None, Nothing),
+        (Sqlite, "13", None, Nothing),
+        (Sqlite, "26", None, Nothing),
+        (Sqlite, "", None, Nothing),
+    ] {
+        assert_eq!(of_code(backend, code, number), expected, "{backend:?} {code} {number:?}");
+    }
+    assert_eq!(meaning(Sqlite, &DbErr::Type("a text where a number should be".to_owned())), WrongTable);
+    assert_eq!(meaning(Sqlite, &DbErr::Conn(RuntimeErr::Internal("gone".to_owned()))), Nothing);
 }
 
 /// It travels in `Result`s of the hot path.

@@ -109,6 +109,19 @@ backends! {
         verify(&pool).await.unwrap();
     }
 
+    /// A time limit is no fault of the schema either, and nobody is told to drop the table for it.
+    [postgres]
+    async fn a_statement_that_takes_too_long(db: TestDb) {
+        start_afresh(&db).await;
+        let pool = db.pool(1).await;
+        pool.execute_unprepared("SET statement_timeout = '100ms'").await.unwrap();
+        let holder = hold(&db).await;
+        let error = verify(&pool).await.unwrap_err();
+        assert!(matches!(error, inbox_core::Error::Query(_)) && error.to_string().contains("statement timeout"), "{error}");
+        let_go(&db, &holder).await;
+        verify(&pool).await.unwrap();
+    }
+
     /// A pool that has nothing to give is asked for a limited time.
     async fn an_exhausted_pool(db: TestDb) {
         start_afresh(&db).await;
