@@ -42,8 +42,8 @@ use crate::InboxKey;
 ///   deadlock, a lock wait timeout on MySQL, a serialization failure or a lost connection;
 /// * a statement that would commit or roll back by text (`COMMIT`, `BEGIN`; on MySQL and MariaDB also `ALTER`, `TRUNCATE`
 ///   and the like) is refused before it is sent;
-/// * a nested transaction that is still open at the end, or a statement whose future was dropped, ends in
-///   [`Error::Aborted`](crate::Error::Aborted).
+/// * a nested transaction that is still open at the end, one whose rollback took along what an outer handle had sent
+///   meanwhile, and a statement whose future was dropped, end in [`Error::Aborted`](crate::Error::Aborted).
 ///
 /// It costs no round trip where nothing fails.
 pub struct InboxTransaction {
