@@ -171,6 +171,25 @@ backends! {
         }
     }
 
+    /// The marker that a redelivery wrote meanwhile is another one, with the same message and consumer.
+    [mysql]
+    async fn a_redelivery_meanwhile(db: TestDb) {
+        let bench = bench(&db).await;
+        db.exec("CREATE PROCEDURE rolls_back() ROLLBACK").await;
+        let replica = db.pool(1).await;
+        let outcome = bench
+            .deliver(async |tx| {
+                call(tx, "rolls_back").await?;
+                let redelivery = process(&replica, bench.key.clone(), async |tx| Ok::<_, Failed>(ledger::credit(tx, 1, 1).await?));
+                assert!(!redelivery.await?.is_duplicate());
+                Err::<(), _>(Failed::Own)
+            })
+            .await;
+        assert!(matches!(outcome, Err(Failed::Own)), "{outcome:?}");
+        assert_eq!((bench.ledger.balance(1).await, bench.ledger.markers().await), (1, 1), "the other delivery's marker is gone");
+        bench.serves().await;
+    }
+
     /// In a caller's transaction, which is over, too.
     [mysql]
     async fn in_a_callers_transaction(db: TestDb) {
