@@ -39,6 +39,8 @@ missing_packages() {
     fi
     command -v cc >/dev/null || printf '%s\n' gcc libc6-dev
     command -v setpriv >/dev/null || echo util-linux
+    # The program, for tests that send signals; the shell's own command does not help them.
+    type -P kill >/dev/null || echo procps
 }
 
 # apt-get without starting a system service: policy-rc.d answers "not allowed" while it runs.
