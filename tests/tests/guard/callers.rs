@@ -163,12 +163,12 @@ backends! {
         let slow = db.backend().pick(
             "SELECT pg_sleep(0.3)",
             "SELECT SLEEP(0.3)",
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT max(i) FROM n",
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT max(i) FROM n",
         );
         let rows = db.backend().pick(
             "SELECT n, pg_sleep(0.1) FROM generate_series(1, 5) n",
-            "SELECT seq, SLEEP(0.1) FROM seq_1_to_5",
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) SELECT i FROM n",
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i, SLEEP(0.1) FROM n",
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT i FROM n",
         );
         for place in ["between", "statement", "stream", "dropped stream"] {
             let outer = bench.pool.begin().await.unwrap();

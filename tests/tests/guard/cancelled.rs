@@ -21,7 +21,7 @@ pub(crate) async fn slow(tx: &InboxTransaction, backend: Backend) {
     let sql = backend.pick(
         "INSERT INTO biz (k, v) SELECT 'slow', 1 FROM pg_sleep(0.5)",
         "INSERT INTO biz (k, v) SELECT 'slow', SLEEP(0.5)",
-        "INSERT INTO biz (k, v) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) SELECT 'slow', max(i) FROM n",
+        "INSERT INTO biz (k, v) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT 'slow', max(i) FROM n",
     );
     assert!(timeout(SOON, tx.execute_unprepared(sql)).await.is_err(), "the statement was too quick for this test");
 }
@@ -85,12 +85,14 @@ backends! {
     async fn in_the_middle_of_a_prepare(db: TestDb) {
         let mut bench = Bench::new(&db).await;
         for whole_delivery in [false, true] {
+            let table = format!("made_{whole_delivery}");
             let maker = db.pool(1).await;
-            let made = tokio::spawn(async move { maker.execute_unprepared("CREATE OR REPLACE TABLE made AS SELECT SLEEP(1) AS k").await });
-            until(&db, "SELECT COUNT(*) > 0 FROM information_schema.processlist WHERE db = DATABASE() AND state = 'User sleep'").await;
+            let create = format!("CREATE TABLE {table} AS SELECT GET_LOCK(CONCAT('{table}', RIGHT(DATABASE(), 12)), 0) AS k, SLEEP(1) AS v");
+            let made = tokio::spawn(async move { maker.execute_unprepared(&create).await });
+            until(&db, &format!("SELECT IS_USED_LOCK(CONCAT('{table}', RIGHT(DATABASE(), 12))) IS NOT NULL")).await;
             let delivery = bench.deliver(async |tx| {
                 ledger::credit(tx, 1, 1).await?;
-                let insert = Statement::from_sql_and_values(db.backend().db_backend(), "INSERT INTO made (k) VALUES (?)", [1.into()]);
+                let insert = Statement::from_sql_and_values(db.backend().db_backend(), format!("INSERT INTO {table} (k, v) VALUES (?, 2)"), [1.into()]);
                 if whole_delivery {
                     tx.execute_raw(insert).await?;
                 } else {
@@ -105,7 +107,7 @@ backends! {
             }
             made.await.unwrap().unwrap();
             bench.unharmed().await;
-            assert_eq!(db.count("made").await, 1, "the cancelled statement's row stayed");
+            assert_eq!(db.count(&table).await, 1, "the cancelled statement's row stayed");
             bench = bench.again().await;
         }
     }

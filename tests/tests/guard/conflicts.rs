@@ -50,8 +50,8 @@ impl Rival {
 pub(crate) fn waits(db: &TestDb) -> &'static str {
     db.backend().pick(
         "SELECT COUNT(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        "SELECT COUNT(*) > 0 FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \
-         WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'",
+        // Of the server: who looks too early on MySQL makes the same deadlock in another order.
+        "SELECT COUNT(*) > 0 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
         "",
     )
 }

@@ -129,7 +129,7 @@ backends! {
                     ConnectionTrait::get_database_backend(tx),
                     // Slow enough to be given up.
                     "INSERT OR ROLLBACK INTO acct (id, bal) \
-                     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT 1, max(i) FROM n RETURNING id",
+                     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT 1, max(i) FROM n RETURNING id",
                 );
                 let mut rows = tx.stream_raw(refused).await?;
                 let asked = timeout(Duration::from_millis(5), rows.try_next()).await;

@@ -115,3 +115,8 @@ pub(crate) async fn until(db: &TestDb, question: &str) {
     }
     panic!("it never became true: {question}");
 }
+
+/// Whether this server of the MySQL kind is MariaDB.
+pub(crate) async fn is_mariadb(db: &TestDb) -> bool {
+    db.scalar_text("SELECT CAST(VERSION() AS CHAR)").await.unwrap().contains("MariaDB")
+}
