@@ -7,7 +7,7 @@ use futures_util::TryStreamExt as _;
 use inbox_core::{Error, Options, Outcome, process, process_replayed, process_with};
 use inbox_tests::{Backend, TestDb, backends, ledger};
 use sea_orm::{ConnectionTrait as _, IsolationLevel, Statement, StreamTrait as _, TransactionTrait as _};
-use tokio::time::timeout;
+use tokio::sync::Notify;
 
 use super::conflicts::waits;
 use super::support::{Bench, Failed, aborted, key, until};
@@ -173,8 +173,10 @@ backends! {
         for place in ["between", "statement", "stream", "dropped stream"] {
             let outer = bench.pool.begin().await.unwrap();
             ledger::record(&outer, "before", 1).await.unwrap();
+            let there = Notify::new();
             let delivery = process(&outer, bench.key.clone(), async |tx| {
                 ledger::credit(tx, 1, 1).await?;
+                there.notify_one();
                 match place {
                     "statement" => {
                         tx.execute_unprepared(slow).await?;
@@ -187,7 +189,14 @@ backends! {
                 }
                 std::future::pending::<Result<(), Failed>>().await
             });
-            timeout(Duration::from_millis(150), delivery).await.map(drop).unwrap_err();
+            // Not before it has come there: what is dropped in the middle of its SAVEPOINT takes the caller's transaction along.
+            tokio::select! {
+                outcome = delivery => panic!("{place}: {outcome:?}"),
+                () = async {
+                    there.notified().await;
+                    tokio::time::sleep(Duration::from_millis(150)).await;
+                } => {}
+            }
             ledger::record(&outer, "after", 1).await.unwrap();
             outer.commit().await.unwrap();
             let stored = (bench.ledger.records().await, bench.ledger.balance(1).await, bench.ledger.markers().await);
