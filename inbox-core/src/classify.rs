@@ -4,9 +4,10 @@
 //! an error of the handler's body can be no duplicate, whatever it says.
 
 use sea_orm::sqlx::error::{DatabaseError, ErrorKind};
-use sea_orm::{DbBackend, DbErr, RuntimeErr};
+use sea_orm::{DbBackend, DbErr};
 
 use crate::entity::{TABLE, UNIQUE_INDEX};
+use crate::transient::answer;
 
 /// What the error of a marker `INSERT` says about the unique index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,13 +98,7 @@ pub fn mssql(number: i32, message: &str) -> Verdict {
 /// What the error of a marker `INSERT` through SeaORM says.
 #[must_use]
 pub fn marker(backend: DbBackend, error: &DbErr) -> Verdict {
-    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error else {
-        return Verdict::Other;
-    };
-    let Some(error) = error.as_database_error() else {
-        return Verdict::Other;
-    };
-    database(backend, error)
+    answer(error).map_or(Verdict::Other, |error| database(backend, error))
 }
 
 fn database(backend: DbBackend, error: &dyn DatabaseError) -> Verdict {

@@ -12,6 +12,8 @@ use crate::InboxTransaction;
 /// * [`DatabaseTransaction`]: the marker and the handler's work sit in a savepoint of the caller's transaction. A duplicate
 ///   leaves the caller's other work usable. `Ok` is not yet "acknowledge": only the caller's commit is. After an `Err` whose
 ///   cause killed the whole transaction (a deadlock on MySQL) the caller must roll back.
+///   So it must after a delivery that was cancelled (a timeout around it): SeaORM may have rolled back everything, and what
+///   follows would be committed alone.
 /// * [`InboxTransaction`]: a delivery inside another's body, in a savepoint of it.
 ///
 /// References and smart pointers to them are as good. The trait is sealed.

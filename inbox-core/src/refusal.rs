@@ -1,9 +1,9 @@
 //! Did the database refuse the COMMIT, or is its outcome unknown? Pure (D5).
 
 use sea_orm::sqlx::error::{DatabaseError, ErrorKind};
-use sea_orm::{DbBackend, DbErr, RuntimeErr};
+use sea_orm::{DbBackend, DbErr};
 
-use crate::transient::mysql_number;
+use crate::transient::{answer, mysql_number};
 
 /// Whether a failed COMMIT is known to have stored nothing: the server answered it with a serialization failure, a deadlock,
 /// a certification failure of group replication, or a deferred constraint.
@@ -11,10 +11,7 @@ use crate::transient::mysql_number;
 /// Everything else is unknown, an administrator's shutdown (57P01) and an error during commit (1180) included: the record may
 /// have been written before the answer failed.
 pub(crate) fn is_refusal(backend: DbBackend, error: &DbErr) -> bool {
-    let (DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error))) = error else {
-        return false;
-    };
-    error.as_database_error().is_some_and(|error| is_answer(backend, error))
+    answer(error).is_some_and(|error| is_answer(backend, error))
 }
 
 fn is_answer(backend: DbBackend, error: &dyn DatabaseError) -> bool {

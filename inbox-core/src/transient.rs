@@ -101,6 +101,18 @@ const MYSQL: [u16; 11] = [1205, 1213, 1040, 1047, 1053, 1180, 1290, 1792, 1836, 
 /// Source: [SQLite](https://www.sqlite.org/rescode.html).
 const SQLITE: [u32; 7] = [5, 6, 261, 262, 517, 518, 773];
 
+/// What the server answered to a statement, where the error is such an answer. SeaORM says `Exec` or `Query` by how the
+/// statement was sent, not by what failed.
+pub(crate) fn answer(error: &DbErr) -> Option<&dyn DatabaseError> {
+    match error {
+        DbErr::Exec(RuntimeErr::SqlxError(error)) | DbErr::Query(RuntimeErr::SqlxError(error)) => match &**error {
+            SqlxError::Database(error) => Some(&**error),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The number of a MySQL or MariaDB error, `None` for the other backends.
 ///
 /// Without the driver's feature only the SQLSTATE is a method, and HY000 and 23000 cover hundreds of errors. sqlx prints the

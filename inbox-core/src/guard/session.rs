@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    /// Why the delivery whose frame this is cannot be committed, if so. Ends the nested frames that are in the way.
+    /// Why the delivery whose frame this is cannot be committed, if so. A nested frame that is still open is a reason.
     pub(super) fn ready(&mut self, frame: u64) -> Result<(), Aborted> {
         if self.frames.last().is_none_or(|innermost| innermost.id != frame) {
             self.hurt(0, false, Cause::NestedAlive);
