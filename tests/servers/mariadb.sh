@@ -3,7 +3,8 @@
 
 # start_mariadb MARIADBD: sets MARIADB_PID and INBOX_TEST_MYSQL_URL.
 start_mariadb() {
-    local mariadbd=$1 data=$DIR/my attempt port
+    local mariadbd=$1 data=$DIR/my attempt port flush=0
+    [ "${INBOX_TESTS_DURABLE:-}" != 1 ] || flush=1
     mkdir "$data"
     own "$data" mysql
     as mysql mariadb-install-db --no-defaults --datadir="$data" --auth-root-authentication-method=normal \
@@ -13,7 +14,7 @@ start_mariadb() {
         port=$(free_port)
         exec_as mysql "$mariadbd" --no-defaults --datadir="$data" --port="$port" --bind-address=127.0.0.1 \
             --socket="$data/my.sock" --pid-file="$data/my.pid" --skip-name-resolve --skip-log-bin \
-            --innodb-flush-log-at-trx-commit=0 --innodb-buffer-pool-size=128M --max-connections=500 \
+            --innodb-flush-log-at-trx-commit="$flush" --innodb-buffer-pool-size=128M --max-connections=500 \
             --character-set-server=utf8mb4 >"$DIR/mariadb.log" 2>&1 </dev/null &
         MARIADB_PID=$!
         if wait_for "$MARIADB_PID" grep -qs 'ready for connections' "$DIR/mariadb.log"; then

@@ -29,7 +29,8 @@ make_locales() {
 
 # start_postgres BIN: sets POSTGRES_PID and INBOX_TEST_POSTGRES_URL.
 start_postgres() {
-    local bin=$1 data=$DIR/pg attempt port
+    local bin=$1 data=$DIR/pg attempt port fast=(-c fsync=off -c synchronous_commit=off -c full_page_writes=off)
+    [ "${INBOX_TESTS_DURABLE:-}" != 1 ] || fast=()
     # shellcheck disable=SC2153 # set by tests/run
     make_locales "$CACHE/locale" "$DIR/locale"
     mkdir "$data"
@@ -40,7 +41,7 @@ start_postgres() {
         port=$(free_port)
         exec_as postgres env LOCPATH="$DIR/locale" "$bin/postgres" -D "$data" -p "$port" \
             -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-            -c fsync=off -c synchronous_commit=off -c full_page_writes=off \
+            "${fast[@]}" \
             -c max_connections=500 -c max_prepared_transactions=0 >"$DIR/postgres.log" 2>&1 </dev/null &
         POSTGRES_PID=$!
         # What pg_ctl looks at; the port alone could be somebody else's server.

@@ -14,6 +14,7 @@
 //! | [`proxy`] | what goes over the wire: counted, cut, held |
 //! | [`child`] | a process to kill |
 //! | [`hooks`] | the same moments inside SQLite |
+//! | [`ways`] | one delivery by us and by hand, for comparisons |
 
 #![allow(
     clippy::unwrap_used,
@@ -36,6 +37,7 @@ pub mod proxy;
 pub mod race;
 mod server;
 pub mod transactions;
+pub mod ways;
 
 pub use backends::Backend;
 pub use db::TestDb;

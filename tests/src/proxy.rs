@@ -27,7 +27,7 @@ mod rules;
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -94,6 +94,8 @@ struct Shared {
     rules: rules::Rules,
     delay: Mutex<Duration>,
     connections: AtomicUsize,
+    /// Of requests and their answers, in both directions, without pings.
+    bytes: AtomicU64,
 }
 
 impl Proxy {
@@ -156,6 +158,11 @@ impl Proxy {
     pub fn statements(&self) -> Vec<String> {
         let requests = self.shared.requests.lock().unwrap();
         requests.iter().filter(|request| request.kind.runs()).map(|request| request.sql.clone()).collect()
+    }
+
+    /// The bytes that requests and their answers took since the start or the last call, without the pings.
+    pub fn take_bytes(&self) -> u64 {
+        self.shared.bytes.swap(0, Ordering::Relaxed)
     }
 
     /// Makes every later request wait this long on its way to the server.

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     io,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
 };
 
 use tokio::{
@@ -73,6 +73,7 @@ impl Connection {
             while let Some(piece) = self.next_request(&mut input)? {
                 if let Some(mut request) = piece.request {
                     request.connection = self.number;
+                    self.count(&request, piece.bytes.len());
                     self.shared.requests.lock().unwrap().push(request.clone());
                     let delay = *self.shared.delay.lock().unwrap();
                     if !delay.is_zero() {
@@ -121,7 +122,19 @@ impl Connection {
 
     fn next_answer(&self, input: &mut Vec<u8>) -> Option<Incoming> {
         let waiting = self.waiting.lock().unwrap();
-        self.codec.lock().unwrap().server(input, waiting.front().map(|(request, _)| request))
+        let request = waiting.front().map(|(request, _)| request);
+        let piece = self.codec.lock().unwrap().server(input, request)?;
+        if let Some(request) = request {
+            self.count(request, piece.bytes.len());
+        }
+        Some(piece)
+    }
+
+    /// Not of the pings: a pool sends them when it likes.
+    fn count(&self, request: &Request, bytes: usize) {
+        if request.kind != Kind::Ping {
+            self.shared.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
     }
 
     fn keeps_answer(&self) -> bool {
