@@ -184,6 +184,15 @@ proptest! {
         prop_assert_eq!(make(&domains.0, &one) == make(&domains.1, &two), domains.0 == domains.1 && one == two);
     }
 
+    /// The same parts of two senders are two messages.
+    #[test]
+    fn domains_count(parts in vec(part(), 1..4), domains in (part(), part())) {
+        let parts: Vec<_> = parts.iter().map(String::as_str).collect();
+        let (one, two) = (MessageId::from_parts(&domains.0, &parts), MessageId::from_parts(&domains.1, &parts));
+        prop_assume!(one.is_ok() && two.is_ok());
+        prop_assert_eq!(one == two, domains.0 == domains.1);
+    }
+
     /// The borders count: the same text cut elsewhere is another identity.
     #[test]
     fn borders_count(text in vec(part(), 2..5), one in any::<prop::sample::Index>(), two in any::<prop::sample::Index>()) {
