@@ -1,0 +1,19 @@
+//! The shop as it is.
+
+pub mod http;
+pub mod migration;
+pub mod order_placed;
+pub mod shipment;
+pub mod stock;
+
+use axum::Router;
+use sea_orm::DatabaseConnection;
+use sea_orm_migration::MigratorTrait;
+
+/// What happens at start-up.
+pub async fn start(db: DatabaseConnection) -> anyhow::Result<Router> {
+    migration::Migrator::up(&db, None).await?;
+    inbox_migration::up(&db).await?;
+    inbox_core::verify(&db).await?;
+    Ok(http::router(db))
+}

@@ -1,0 +1,50 @@
+//! Without a database: what is sent, in which order.
+
+use sea_orm::{DatabaseConnection, DbBackend, MockDatabase, MockExecResult};
+
+use super::{OrderPlaced, ShopError, order_placed};
+use crate::before::processed;
+
+fn order() -> OrderPlaced {
+    OrderPlaced { id: "o-1".into(), sku: "tea".into(), quantity: 2 }
+}
+
+fn rows(rows_affected: u64) -> MockExecResult {
+    MockExecResult { last_insert_id: 0, rows_affected }
+}
+
+/// The first three words of each statement.
+fn sent(db: DatabaseConnection) -> Vec<String> {
+    let log = db.into_transaction_log();
+    let statements = log.iter().flat_map(|transaction| transaction.statements());
+    statements.map(|statement| statement.sql.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[tokio::test]
+async fn takes_from_the_stock_and_plans_a_shipment() {
+    let db = MockDatabase::new(DbBackend::Postgres)
+        .append_query_results([Vec::<processed::Model>::new()])
+        .append_exec_results([rows(1), rows(1), rows(1)])
+        .into_connection();
+    order_placed(&db, &order()).await.unwrap();
+    let expected = [
+        "SELECT \"processed_messages\".\"id\", \"processed_messages\".\"message_id\"",
+        "BEGIN",
+        "UPDATE \"stock\" SET",
+        "INSERT INTO \"shipment\"",
+        "INSERT INTO \"processed_messages\"",
+        "COMMIT",
+    ];
+    assert_eq!(sent(db), expected);
+}
+
+#[tokio::test]
+async fn without_enough_in_stock_nothing_is_stored() {
+    let db = MockDatabase::new(DbBackend::Postgres)
+        .append_query_results([Vec::<processed::Model>::new()])
+        .append_exec_results([rows(0)])
+        .into_connection();
+    let error = order_placed(&db, &order()).await.unwrap_err();
+    assert!(matches!(error, ShopError::OutOfStock(_)), "{error}");
+    assert_eq!(sent(db).last().unwrap(), "ROLLBACK");
+}
