@@ -84,6 +84,7 @@ mod process;
 mod refusal;
 mod replay;
 mod transient;
+mod uncut;
 mod verify;
 
 pub mod classify;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! key         unusable id -> Error::Key, the database is not asked
-//! begin       in a task of its own
+//! begin       finished even where the caller is gone
 //! marker      INSERT. Our unique index says no -> roll back, look at the row:
 //!                 processed -> Duplicate; claimed -> Error::InProgress; parked -> Error::Parked
 //! body        Err -> roll back, the handler's own error
@@ -14,8 +14,7 @@
 
 use std::time::Duration;
 
-use sea_orm::sqlx::Error as SqlxError;
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, RuntimeErr, TransactionTrait};
+use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbErr, TransactionTrait};
 use tracing::Instrument;
 
 use crate::classify::{self, Verdict};
@@ -24,6 +23,7 @@ use crate::guard::{Aborted, Cause, InboxTransaction, Unsettled};
 use crate::marker::{self, State, View};
 use crate::refusal::is_refusal;
 use crate::transient::is_transient;
+use crate::uncut::uncut;
 use crate::{Error, InboxKey, Options, Outcome};
 
 /// Runs `body` and writes the marker of `key` in one transaction: both are committed, or neither is.
@@ -198,22 +198,7 @@ async fn begin(db: Handle<'_>, key: InboxKey, options: Options) -> Result<InboxT
 pub(crate) async fn begin_uncancelled(pool: &DatabaseConnection, options: Options) -> Result<DatabaseTransaction, DbErr> {
     let pool = pool.clone();
     let options = options.transaction(pool.get_database_backend());
-    in_own_task(async move { pool.begin_with_options(options).await }).await?
-}
-
-/// Runs in a task of its own, where a cancelled caller cannot cut an exchange with the database in half: sqlx cannot resume
-/// every one, and a pool may be one connection smaller for good (a MySQL PREPARE without its answer: seen).
-///
-/// That there is no runtime, or one that shuts down, is an error here, where sqlx or a timer would panic.
-pub(crate) async fn in_own_task<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Result<T, DbErr> {
-    let runtime = tokio::runtime::Handle::try_current()
-        .map_err(|_| DbErr::Conn(RuntimeErr::Internal("there is no tokio runtime here to run the transaction on".into())))?;
-    match runtime.spawn(work.in_current_span()).await {
-        Ok(done) => Ok(done),
-        Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
-        // The runtime is shutting down.
-        Err(_) => Err(DbErr::Conn(RuntimeErr::SqlxError(SqlxError::WorkerCrashed.into()))),
-    }
+    uncut(async move { pool.begin_with_options(options).await }).await?
 }
 
 /// Commits what the body did together with its marker, or rolls both back.
@@ -260,7 +245,7 @@ async fn roll_back(db: Handle<'_>, guard: &mut InboxTransaction) -> Result<(), E
 async fn seen(db: Handle<'_>, key: &InboxKey) -> Result<bool, Error> {
     let Handle::Pool(pool) = db else { return Ok(false) };
     let (pool, key) = (pool.clone(), key.clone());
-    in_own_task(async move { marker::seen(&pool, &key).await }).await.map_err(Error::Begin)?
+    uncut(async move { marker::seen(&pool, &key).await }).await.map_err(Error::Begin)?
 }
 
 /// The row that our index protects.
@@ -268,7 +253,7 @@ async fn look_up(db: Handle<'_>, key: &InboxKey) -> Result<Option<State>, DbErr>
     match db {
         Handle::Pool(pool) => {
             let (pool, key) = (pool.clone(), key.clone());
-            in_own_task(async move { marker::look_up(&pool, &key, View::Committed).await }).await?
+            uncut(async move { marker::look_up(&pool, &key, View::Committed).await }).await?
         }
         Handle::Transaction(outer) => marker::look_up(outer, key, View::Snapshot).await,
         Handle::Nested(outer) => marker::look_up(outer, key, View::Snapshot).await,

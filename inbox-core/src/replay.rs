@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::database::Database;
 use crate::guard::InboxTransaction;
-use crate::process::{deliver, in_own_task};
+use crate::process::deliver;
+use crate::uncut::on_runtime;
 use crate::{Error, InboxKey, Options, Outcome};
 
 /// The first pause is drawn from 0 to this, and the bound doubles with each further one.
@@ -67,7 +68,7 @@ where
         }
         let pause = longest_pause(attempt).mul_f64(fastrand::f64());
         // A runtime that is shutting down replays nothing, and its timer would panic.
-        if in_own_task(tokio::time::sleep(pause)).await.is_err() {
+        if on_runtime(tokio::time::sleep(pause)).await.is_err() {
             return Err(failure.error);
         }
         attempt += 1;

@@ -44,12 +44,35 @@ impl TestDb {
     pub async fn no_open_transaction(&self) {
         let settled = async {
             while self.open_transactions().await > 0 {
-                // Asked more often, MariaDB would repeat its first answer.
-                tokio::time::sleep(Duration::from_millis(if self.backend() == Backend::MySql { 150 } else { 20 })).await;
+                // Asked more often, MariaDB would repeat its first answer; and two tests that take turns would both hear it.
+                let pause = if self.backend() == Backend::MySql { 120 + fastrand::u64(..200) } else { 20 };
+                tokio::time::sleep(Duration::from_millis(pause)).await;
             }
         };
         let waited = tokio::time::timeout(LIMIT, settled).await;
         assert!(waited.is_ok(), "a transaction is still open on {} after {LIMIT:?}", self.backend());
+    }
+
+    /// Waits until so many sessions of this database wait for a lock, as the server sees it.
+    ///
+    /// # Panics
+    /// When they do not within ten seconds. On SQLite, whose waiters only sleep.
+    pub async fn lock_waiters(&self, n: i64) {
+        let waiting = self.backend().pick(
+            "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+            // Not InnoDB's own view, which is not renewed while anybody looks at it. This one shows what runs, too: a statement
+            // that is seen twice waits.
+            "information_schema.processlist WHERE db = DATABASE() AND LOWER(state) IN ('update', 'updating')",
+            "",
+        );
+        let waited = tokio::time::timeout(LIMIT, async {
+            let mut seen = 0;
+            while seen < 2 {
+                seen = if self.count(waiting).await >= n { seen + 1 } else { 0 };
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        });
+        assert!(waited.await.is_ok(), "no {n} sessions wait for a lock on {} after {LIMIT:?}", self.backend());
     }
 
     /// Tries to be the writer, without waiting for another one.

@@ -10,7 +10,6 @@ mod shared;
 mod sqlite;
 mod stream;
 mod text;
-mod uncut;
 
 use std::fmt;
 use std::future::Future;

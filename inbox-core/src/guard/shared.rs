@@ -13,7 +13,7 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
 
 use super::session::Session;
 use super::stream::Rows;
-use super::uncut::Uncut;
+use crate::uncut::Uncut;
 
 pub(super) struct Shared {
     pub(super) backend: DbBackend,

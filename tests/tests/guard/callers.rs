@@ -9,8 +9,7 @@ use inbox_tests::{Backend, TestDb, backends, ledger};
 use sea_orm::{ConnectionTrait as _, IsolationLevel, Statement, StreamTrait as _, TransactionTrait as _};
 use tokio::sync::Notify;
 
-use super::conflicts::waits;
-use super::support::{Bench, Failed, aborted, key, until};
+use super::support::{Bench, Failed, aborted, key};
 
 backends! {
     async fn the_caller_commits_or_not(db: TestDb) {
@@ -118,7 +117,7 @@ backends! {
             ledger::credit(&rival, 2, 0).await.unwrap();
             rival.rollback().await.unwrap();
         });
-        until(&db, waits(&db)).await;
+        db.lock_waiters(1).await;
         let outcome = process(&outer, bench.key.clone(), async |tx| {
             ledger::credit(tx, 1, 1).await.unwrap_err();
             Ok::<_, Failed>(())

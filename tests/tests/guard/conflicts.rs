@@ -8,7 +8,7 @@ use sea_orm::{
 };
 use tokio::task::JoinHandle;
 
-use super::support::{Bench, aborted, until};
+use super::support::{Bench, aborted};
 
 /// Holds account 1 until told to want account 2, which the body holds by then.
 struct Rival {
@@ -46,16 +46,6 @@ impl Rival {
     }
 }
 
-/// Asks whether some session of this database waits for a lock.
-pub(crate) fn waits(db: &TestDb) -> &'static str {
-    db.backend().pick(
-        "SELECT COUNT(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        // Of the server: who looks too early on MySQL makes the same deadlock in another order.
-        "SELECT COUNT(*) > 0 FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
-        "",
-    )
-}
-
 /// Takes account 2, has the rival wait for it, and wants account 1: the database kills this side.
 async fn deadlock(db: &TestDb, tx: &InboxTransaction, rival: Rival) -> JoinHandle<()> {
     if tx.get_database_backend() == DbBackend::Postgres {
@@ -63,7 +53,7 @@ async fn deadlock(db: &TestDb, tx: &InboxTransaction, rival: Rival) -> JoinHandl
     }
     ledger::credit(tx, 2, 1).await.unwrap();
     let rival = rival.want_account_2();
-    until(db, waits(db)).await;
+    db.lock_waiters(1).await;
     let error = ledger::credit(tx, 1, 1).await.expect_err("no deadlock");
     assert!(is_transient(&error), "{error}");
     rival

@@ -7,8 +7,8 @@ use tokio::runtime::Runtime;
 
 use crate::{deliver, warm};
 
-/// One for each of: the task that BEGIN runs in; the two halves of a delivery that are boxed so that a handler's future stays
-/// small; the guard's shared state, its lock and its stack of frames; what can be finished when the caller is dropped, in the
+/// One for each of: the two halves of a delivery that are boxed so that a handler's future stays
+/// small; the guard's shared state, its lock and its stack of frames; what can be finished when the caller is dropped, in BEGIN, the
 /// marker's INSERT, the body's one statement, the look before COMMIT and COMMIT itself; and the guard's own `ConnectionTrait`,
 /// in the marker's INSERT and the body's statement.
 const MORE: u64 = 12;
@@ -19,7 +19,7 @@ const MORE_ON_MYSQL: u64 = 1;
 #[test]
 fn so_many_allocations_more_than_by_hand() {
     for backend in Backend::ALL {
-        // One thread, so that everything that a delivery allocates is counted, its task for BEGIN included.
+        // One thread, so that everything that a delivery allocates is counted, whatever thread it might run on otherwise.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (db, pool) = runtime.block_on(async {
             let db = TestDb::new(backend).await;

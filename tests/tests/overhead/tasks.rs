@@ -1,4 +1,4 @@
-//! Spawned tasks: one more than by hand, in which BEGIN survives a cancelled caller (D6).
+//! Spawned tasks: as many as by hand. A task that BEGIN hops to costs more than everything else of ours.
 
 use inbox_tests::{Ledger, TestDb, backends, ways::Way};
 use sea_orm::DatabaseConnection;
@@ -6,12 +6,12 @@ use sea_orm::DatabaseConnection;
 use crate::{deliver, warm};
 
 backends! {
-    async fn one_task_more_than_by_hand(db: TestDb) {
+    async fn no_task_more_than_by_hand(db: TestDb) {
         let _ledger = Ledger::new(&db).await;
         let pool = db.pool(1).await;
         warm(&pool).await;
         let by_hand = fewest(Way::HandWritten, &pool).await;
-        assert_eq!(fewest(Way::Annotated, &pool).await, by_hand + 1);
+        assert_eq!(fewest(Way::Annotated, &pool).await, by_hand);
     }
 }
 

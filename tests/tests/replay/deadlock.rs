@@ -62,7 +62,7 @@ backends! {
                         opponent.rollback().await.unwrap();
                         blocked
                     });
-                    blocked(&db).await;
+                    db.lock_waiters(1).await;
                     let lost = ledger::credit(tx, 2, 1).await;
                     assert!(lost.is_err(), "the lighter one is the victim");
                     // The opponent goes on only now on a server that rolls back at once.
@@ -114,17 +114,4 @@ async fn heavy(pool: &DatabaseConnection, n: u64) -> DatabaseTransaction {
     }
     ledger::credit(&tx, 2, 1).await.unwrap();
     tx
-}
-
-/// Until one session waits for a lock.
-async fn blocked(db: &TestDb) {
-    let waiting = db.backend().pick(
-        "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        "information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \
-         WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'",
-        "",
-    );
-    while db.count(waiting).await == 0 {
-        tokio::time::sleep(Duration::from_millis(db.backend().pick(10, 120, 0))).await;
-    }
 }

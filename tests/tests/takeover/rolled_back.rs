@@ -141,17 +141,9 @@ fn spawn(pool: &DatabaseConnection, key: &InboxKey, bodies: &Count, row: String)
 /// Until so many sessions wait for a lock, as the server sees it. SQLite's waiters only sleep: they get their time.
 async fn wait_for_waiters(ledger: &Ledger, n: i64) {
     let db = ledger.db();
-    let waiting = match db.backend() {
-        Backend::Postgres => "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        Backend::MySql => {
-            "information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id \
-             WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'"
-        }
-        Backend::Sqlite => return tokio::time::sleep(Duration::from_millis(50)).await,
-    };
-    while db.count(waiting).await < n {
-        // MariaDB renews this view when nobody has asked for a tenth of a second.
-        tokio::time::sleep(Duration::from_millis(db.backend().pick(10, 120, 0))).await;
+    match db.backend() {
+        Backend::Sqlite => tokio::time::sleep(Duration::from_millis(50)).await,
+        Backend::Postgres | Backend::MySql => db.lock_waiters(n).await,
     }
 }
 
