@@ -3,13 +3,17 @@
 //! The names come from [`inbox_core::entity`].
 
 use inbox_core::entity::{CONSUMER_LENGTH, Column, Entity, LAST_ERROR_LENGTH, OPEN_INDEX, TABLE, UNIQUE_INDEX};
-use sea_orm::DbBackend;
 use sea_orm::sea_query::{
     ColumnDef, ColumnType, ConditionalStatement as _, Expr, ExprTrait as _, Index, IndexCreateStatement, Table, TableCreateStatement,
 };
+use sea_orm::{DbBackend, IdenStatic as _};
 use sea_orm_migration::seaql_migrations;
 
 use crate::HISTORY_TABLE;
+
+/// SQL Server's, which the command line shows and nothing runs.
+#[cfg(feature = "cli")]
+pub(crate) mod mssql;
 
 /// The columns of the first migration. Not `Column::iter()`: a column that a later version adds is not part of it.
 pub(crate) const COLUMNS: [Column; 10] = [
@@ -65,6 +69,22 @@ pub(crate) fn create_history(backend: DbBackend) -> String {
         table.engine("InnoDB");
     }
     backend.build(&table).to_string()
+}
+
+/// What records a migration, by the database's clock (D13). The name is one of ours, never somebody's input.
+pub(crate) fn record(backend: DbBackend, migration: &str) -> String {
+    let (version, applied_at) = (seaql_migrations::Column::Version.as_str(), seaql_migrations::Column::AppliedAt.as_str());
+    let now = match backend {
+        DbBackend::Postgres => "CAST(extract(epoch FROM statement_timestamp()) AS bigint)",
+        DbBackend::MySql => "UNIX_TIMESTAMP()",
+        _ => "CAST(strftime('%s', 'now') AS integer)",
+    };
+    format!("INSERT INTO {HISTORY_TABLE} ({version}, {applied_at}) VALUES ('{migration}', {now})")
+}
+
+/// What takes the record back.
+pub(crate) fn forget(migration: &str) -> String {
+    format!("DELETE FROM {HISTORY_TABLE} WHERE {} = '{migration}'", seaql_migrations::Column::Version.as_str())
 }
 
 /// What drops our table. No CASCADE: what others hang on it is theirs to remove.
@@ -238,6 +258,19 @@ mod tests {
             "CREATE TABLE IF NOT EXISTS \"inbox_migrations\" ( \"version\" varchar(255) NOT NULL PRIMARY KEY, \
              \"applied_at\" bigint NOT NULL )"
         );
+    }
+
+    #[test]
+    fn records() {
+        assert_eq!(
+            record(DbBackend::Postgres, "m1"),
+            "INSERT INTO inbox_migrations (version, applied_at) VALUES ('m1', CAST(extract(epoch FROM statement_timestamp()) AS bigint))"
+        );
+        assert_eq!(forget("m1"), "DELETE FROM inbox_migrations WHERE version = 'm1'");
+        // They are written into the text as they are.
+        for migration in crate::migrations() {
+            assert!(migration.name().chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{}", migration.name());
+        }
     }
 
     #[test]

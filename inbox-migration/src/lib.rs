@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | a service that creates what it needs when it starts | [`up`] and then `inbox_core::verify` |
 //! | a deployment step, an operator | the [`inbox`](cli) command line |
+//! | a DBA who runs all SQL by hand | what [`inbox sql` and `inbox grants`](cli) print |
 //! | a SeaORM migrator of your own, and want one history | append [`migrations`] to yours |
 //! | a SeaORM migrator of your own, and want ours beside it | [`Migrator`]: own history table, [`HISTORY_TABLE`] |
 //!
@@ -23,6 +24,13 @@
 //! Where the schema is there already, [`up`] only reads, so it can run with rights that stop at SELECT. A table that is not
 //! what the history promises is an error that says what is missing and what to do ([`HalfApplied`]); it is never taken for
 //! ours because of its name.
+//!
+//! # By hand
+//!
+//! `inbox sql --backend postgres` prints what [`up`] runs, with the record of it: `inbox_core::verify` accepts the table, and
+//! a service that calls [`up`] when it starts finds nothing to do. `inbox grants --backend postgres --role app` prints the least
+//! rights that such a service needs, `--for operator` those of who migrates and purges. Neither asks a database. For SQL Server
+//! (`--backend mssql`) there is a text, but SeaORM has no driver: nothing here has run it.
 //!
 //! # In the application's own migrator
 //!

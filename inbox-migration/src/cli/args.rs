@@ -9,8 +9,12 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 
 use super::exit::EXIT_CODES;
+use super::print::{Backend, Kind};
 
-/// Creates, removes and proves the inbox table of inbox-core.
+/// clap shows global options everywhere.
+const DATABASE: &str = "Database (for up, down, status and verify)";
+
+/// Creates, removes and proves the inbox table of inbox-core, and prints the SQL for those who do it by hand.
 #[derive(Debug, Parser)]
 #[command(name = "inbox", version, about, after_help = EXIT_CODES)]
 pub(super) struct Args {
@@ -18,11 +22,11 @@ pub(super) struct Args {
     /// Where the database is [default: DATABASE_URL of the environment, else of a .env file]
     ///
     /// Others on the machine can read arguments: prefer the environment or --database-url-file.
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", help_heading = DATABASE)]
     pub(super) database_url: Option<Secret>,
 
     /// A file that holds nothing but the URL
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
     pub(super) database_url_file: Option<PathBuf>,
 
     /// Say more, on standard error
@@ -30,9 +34,49 @@ pub(super) struct Args {
     pub(super) verbose: bool,
 
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) task: Task,
 }
 
+#[derive(Debug, Subcommand)]
+pub(super) enum Task {
+    #[command(flatten)]
+    Database(Command),
+    /// Print the DDL that `up` runs, to be run by hand; asks no database
+    Sql(SqlArgs),
+    /// Print the least rights that a role needs; asks no database
+    Grants(GrantsArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SqlArgs {
+    /// Whose SQL to print
+    #[arg(long)]
+    pub(super) backend: Backend,
+    /// Print what drops the table instead, with every marker in it
+    #[arg(long)]
+    pub(super) down: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct GrantsArgs {
+    /// Whose SQL to print
+    #[arg(long)]
+    pub(super) backend: Backend,
+    /// Who gets the rights; on MySQL and MariaDB user@host, or user for user@% [SQLite needs none]
+    #[arg(long)]
+    pub(super) role: Option<String>,
+    /// What the role does
+    #[arg(long = "for", value_name = "KIND", default_value = "application")]
+    pub(super) kind: Kind,
+    /// The database; needed for MySQL and MariaDB, for PostgreSQL it adds CONNECT
+    #[arg(long)]
+    pub(super) database: Option<String>,
+    /// The schema of the tables [default: public, on SQL Server dbo]
+    #[arg(long)]
+    pub(super) schema: Option<String>,
+}
+
+/// What is done on a database.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Create the inbox table, or find it there; safe to run from many processes at once

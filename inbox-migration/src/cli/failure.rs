@@ -98,14 +98,14 @@ fn rights(command: &str) -> &'static str {
     match command {
         "up" => {
             "`inbox up` needs the right to create tables (PostgreSQL: CREATE on the schema; MySQL: CREATE, SELECT and INSERT \
-             on the database)"
+             on the database); `inbox grants --for operator` prints them"
         }
         "down" => {
             "`inbox down` needs the right to drop the inbox table (PostgreSQL: its owner; MySQL: DROP, SELECT, DELETE and \
-             LOCK TABLES on the database)"
+             LOCK TABLES on the database); `inbox grants --for operator` prints them"
         }
-        "verify" => "`inbox verify` needs what a service needs: SELECT, INSERT, UPDATE and DELETE on the inbox table",
-        _ => "`inbox status` needs SELECT on inbox_migrations",
+        "verify" => "`inbox verify` needs what a service needs: `inbox grants` prints it",
+        _ => "`inbox status` needs SELECT on inbox_migrations: `inbox grants` prints what a service needs",
     }
 }
 

@@ -8,6 +8,8 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use super::exit::Exit;
+use super::failure::Failure;
 use super::scrub::Scrub;
 
 /// Where the command line writes.
@@ -38,6 +40,17 @@ impl Output {
     pub(super) fn line(&mut self, text: &str) {
         // Who closed the pipe does not want to know.
         let _ = writeln!(self.out, "{}", self.scrub.clean(text.trim_end()));
+    }
+
+    /// A text to be kept, as it is: names in it may look like secrets, and a part of it must not be taken for the whole.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            // Who closed the pipe does not want to know.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure { exit: Exit::Other, message: format!("the text cannot be written: {error}") })
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn error(&mut self, text: &str) {
