@@ -51,6 +51,7 @@
 //! | [`InboxTransaction`] | what the body gets, what it refuses, and why |
 //! | [`Error`], [`is_transient()`] | what went wrong, what it means for the message, what a pump does |
 //! | [`verify()`] | what a service calls first |
+//! | [`guide`] | why, adopting it, acknowledging, errors, keys, migrations, limits, failure modes |
 //! | [`entity`], [`classify`] | the table; how a violation of its index is recognised |
 //!
 //! # Rules for a handler
@@ -89,6 +90,8 @@ mod verify;
 
 pub mod classify;
 pub mod entity;
+#[cfg(any(feature = "macros", not(doctest)))]
+pub mod guide;
 
 /// The contract with the expansions of the macros; it changes without notice.
 #[doc(hidden)]

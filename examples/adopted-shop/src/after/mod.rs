@@ -1,4 +1,4 @@
-//! The shop as it is.
+//! The shop: its parts, and what happens when it starts.
 
 pub mod http;
 pub mod migration;
@@ -10,7 +10,7 @@ use axum::Router;
 use sea_orm::DatabaseConnection;
 use sea_orm_migration::MigratorTrait;
 
-/// What happens at start-up.
+/// The schema first, then the routes.
 pub async fn start(db: DatabaseConnection) -> anyhow::Result<Router> {
     migration::Migrator::up(&db, None).await?;
     inbox_migration::up(&db).await?;
