@@ -3,7 +3,7 @@
 use inbox_core::{Consumer, InboxKey, MessageId, Outcome, process, seen};
 use inbox_migration::{Rows, Status, down, status, up};
 use inbox_tests::{Backend, TestDb, backends};
-use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbErr};
+use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbErr, TransactionTrait as _};
 
 use super::process::Inbox;
 use super::role::{Role, each_right};
@@ -58,6 +58,10 @@ async fn application(db: &TestDb, role: &Role) -> Vec<&'static str> {
         process(outer, key("m4"), async |_| Ok::<_, DbErr>(())).await
     });
     tried("nested", matches!(nested.await, Ok(Outcome::Processed(Outcome::Duplicate))));
+    let callers = pool.begin().await.unwrap();
+    let again = process(&callers, key("m1"), async |_| Ok::<_, DbErr>(())).await;
+    tried("own transaction", matches!(again, Ok(Outcome::Duplicate)));
+    callers.rollback().await.unwrap();
     tried("seen", matches!(seen(&pool, &key("m1")).await, Ok(true)));
     if db.backend() == Backend::MySql {
         let hidden = process(&pool, key("m5"), async |tx| {
@@ -169,13 +173,13 @@ backends! {
             &[
                 ("CONNECT ON DATABASE", &["connect"]),
                 ("USAGE ON SCHEMA", &["start", "status", "verify", "deliver"]),
-                ("SELECT ON inbox_message", &["verify", "duplicate", "seen"]),
+                ("SELECT ON inbox_message", &["verify", "duplicate", "own transaction", "seen"]),
                 ("INSERT ON inbox_message", &["verify", "deliver", "nested"]),
                 ("SELECT ON inbox_migrations", &["start", "status"]),
                 ("UPDATE ON inbox_message", &["claim"]),
             ],
             &[
-                ("SELECT ON inbox_message", &["verify", "duplicate", "seen"]),
+                ("SELECT ON inbox_message", &["verify", "duplicate", "own transaction", "seen"]),
                 ("INSERT ON inbox_message", &["verify", "deliver", "nested"]),
                 ("DELETE ON inbox_message", &["verify", "take back"]),
                 ("SELECT ON inbox_migrations", &["start", "status"]),

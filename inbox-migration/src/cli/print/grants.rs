@@ -43,8 +43,8 @@ The user of the process needs to read and write the file, and to write to its fo
 Who is only to look opens it with ?mode=ro in the URL.";
 
 const WHEN: &str = "\
-Run it as the owner of the tables, once they are there (inbox up, or inbox sql). The grants on a table are dropped with it:
-run it again after inbox down and inbox up.";
+Run it as the owner of what it names, or as a superuser, once the tables are there (inbox up, or inbox sql). The grants on
+a table are dropped with it: run it again after inbox down and inbox up.";
 
 const DELIVERIES: &str = "Deliveries and inbox verify: INSERT writes the marker, SELECT finds what a duplicate repeats.";
 
