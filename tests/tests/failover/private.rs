@@ -28,18 +28,15 @@ impl Server {
     pub(crate) async fn new(backend: Backend) -> Self {
         let folder = folder(backend);
         let data = folder.path().join("data");
-        let mut make = match backend {
-            Backend::Postgres => {
-                let mut make = as_its_user(backend, &postgres("initdb"));
-                make.args(["-U", "postgres", "-A", "trust", "--no-sync", "--no-instructions", "-D"]).arg(&data);
-                make
-            }
-            _ => {
-                let mut make = as_its_user(backend, Path::new("mariadb-install-db"));
-                make.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
-                make.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
-                make
-            }
+        let mut make = if backend == Backend::Postgres {
+            let mut make = as_its_user(backend, &postgres("initdb"));
+            make.args(["-U", "postgres", "-A", "trust", "--no-sync", "--no-instructions", "-D"]).arg(&data);
+            make
+        } else {
+            let mut make = as_its_user(backend, Path::new("mariadb-install-db"));
+            make.arg("--no-defaults").arg(format!("--datadir={}", data.display()));
+            make.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+            make
         };
         run(&mut make);
         Self::started(backend, folder).await

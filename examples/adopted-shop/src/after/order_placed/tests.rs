@@ -15,7 +15,7 @@ fn rows(rows_affected: u64) -> MockExecResult {
 /// The first three words of each statement.
 fn sent(db: DatabaseConnection) -> Vec<String> {
     let log = db.into_transaction_log();
-    let statements = log.iter().flat_map(|transaction| transaction.statements());
+    let statements = log.iter().flat_map(sea_orm::Transaction::statements);
     statements.map(|statement| statement.sql.split(' ').take(3).collect::<Vec<_>>().join(" ")).collect()
 }
 
