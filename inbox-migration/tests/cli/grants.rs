@@ -222,7 +222,10 @@ backends! {
         let other = db.name().replace('_', "x");
         db.exec(&format!("CREATE DATABASE `{other}`")).await;
         db.exec(&format!("CREATE TABLE `{other}`.t (a INTEGER)")).await;
+        // The other right that LOCK TABLES takes.
+        db.exec(&format!("GRANT SELECT ON `{other}`.t TO {}", role.quoted())).await;
         let pool = role.pool().await.unwrap();
+        assert!(works(&pool, &format!("SELECT a FROM `{other}`.t")).await);
         let elsewhere = pool.execute_unprepared(&format!("LOCK TABLES `{other}`.t READ")).await;
         pool.close().await.unwrap();
         db.exec(&format!("DROP DATABASE `{other}`")).await;
