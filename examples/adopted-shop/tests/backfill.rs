@@ -5,8 +5,9 @@ mod shop;
 
 use std::sync::Arc;
 
-use inbox_core::{Consumer, InboxKey, MessageId};
+use inbox_core::{Consumer, Error, InboxKey, MessageId, process};
 use inbox_tests::{Backend, TestDb, backends};
+use sea_orm::{ConnectionTrait, DatabaseConnection, Statement};
 use shop::{deliver, new_replica, old_shop, shipped};
 
 const GUIDE: &str = include_str!("../../../inbox-core/src/docs/backfill.md");
@@ -19,6 +20,26 @@ fn statement(after: &str, number: usize) -> &'static str {
 
 fn heading(db: &TestDb) -> &'static str {
     db.backend().pick("### PostgreSQL", "### MySQL and MariaDB", "### SQLite, when the ids are UUIDs")
+}
+
+/// The guide's way without SQL.
+async fn backfill_in_rust(db: &DatabaseConnection) -> Result<(), Box<dyn std::error::Error>> {
+    let old = "SELECT DISTINCT message_id FROM processed_messages";
+    for row in db.query_all_raw(Statement::from_string(db.get_database_backend(), old)).await? {
+        let id: String = row.try_get("", "message_id")?;
+        let key = InboxKey::new(Consumer::from_static("shop.ship"), MessageId::from_text("shop.orders", &id)?);
+        let _ = process(db, key, async |_| Ok::<_, Error>(())).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_guides_rust_is_the_one_above() {
+    let lines = |text: &'static str| text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    let (_, rest) = GUIDE.split_once("async fn backfill(").unwrap();
+    let (shown, _) = rest.split_once("\n}\n").unwrap();
+    let (own, shown) = (lines(include_str!("backfill.rs")), lines(shown));
+    assert!(shown.len() > 6 && own.windows(shown.len() - 1).any(|window| window == &shown[1..]), "{shown:?}");
 }
 
 async fn create_function(db: &TestDb) {
@@ -81,6 +102,27 @@ backends! {
         assert_eq!(shipped(&db).await, 5);
     }
 
+    /// The same with the Rust of the guide, which is the only way for text ids on SQLite.
+    async fn what_was_handled_stays_handled_in_rust(db: TestDb) {
+        let old = old_shop(&db, &["o-1", "Ö 3"]).await;
+        db.exec("INSERT INTO processed_messages (message_id) VALUES ('o-1')").await;
+        migrate(&db).await;
+        let pool = db.pool(2).await;
+        backfill_in_rust(&pool).await.unwrap();
+        assert_eq!(db.count("inbox_message").await, 2);
+        assert!(deliver(&old, "o-4").await, "the old version still runs");
+        drop(old);
+        backfill_in_rust(&pool).await.unwrap();
+
+        let new = new_replica(&db).await;
+        for id in ["o-1", "Ö 3", "o-4"] {
+            assert!(deliver(&new, id).await, "{id} is acknowledged");
+            assert_eq!(shipped(&db).await, 3, "{id} was handled before");
+        }
+        assert!(deliver(&new, "o-5").await);
+        assert_eq!(shipped(&db).await, 4);
+    }
+
     /// Without the second backfill the message of between the two is handled twice: the guide's window is real.
     [postgres, mysql]
     async fn without_the_second_backfill(db: TestDb) {
@@ -97,7 +139,7 @@ backends! {
     /// While a delivery of the old version is under way, the copy neither waits for it nor holds it up.
     [postgres, mysql]
     async fn it_runs_beside_the_old_version(db: TestDb) {
-        use sea_orm::{ConnectionTrait as _, TransactionTrait as _};
+        use sea_orm::TransactionTrait as _;
         let old = old_shop(&db, &["o-1"]).await;
         migrate(&db).await;
         create_function(&db).await;
