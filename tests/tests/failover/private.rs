@@ -10,7 +10,7 @@ use std::{
 };
 
 use inbox_tests::Backend;
-use sea_orm::{ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection};
+use sea_orm::{ConnectOptions, ConnectionTrait as _, Database, DatabaseConnection, Statement};
 use tempfile::TempDir;
 
 /// The longest that a server may take to start.
@@ -63,6 +63,7 @@ impl Server {
         let begun = Instant::now();
         // What is left of a killed PostgreSQL holds its memory for a moment, and a new one refuses to start meanwhile.
         while !self.is_ready(begun).await {
+            assert!(begun.elapsed() < LIMIT, "it does not start: {}", self.log());
             self.process = serve(self.backend, self.folder.path(), self.port);
         }
     }
@@ -78,7 +79,7 @@ impl Server {
     }
 
     async fn started(backend: Backend, folder: TempDir) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let process = serve(backend, folder.path(), port);
         let mut server = Self { backend, folder, port, process };
         server.start().await;
@@ -91,13 +92,26 @@ impl Server {
             if self.process.try_wait().unwrap().is_some() {
                 return false;
             }
-            if let Ok(pool) = Database::connect(self.options()).await {
-                pool.close().await.unwrap();
+            if self.answers().await {
                 return true;
             }
-            assert!(begun.elapsed() < LIMIT, "it did not start: {}", fs::read_to_string(self.folder.path().join("log")).unwrap());
+            assert!(begun.elapsed() < LIMIT, "it did not start: {}", self.log());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// Whether it is this server that answers there, and no other test's.
+    async fn answers(&self) -> bool {
+        let Ok(pool) = Database::connect(self.options()).await else { return false };
+        let sql = self.backend.pick("SELECT current_setting('data_directory')", "SELECT @@datadir", "");
+        let row = pool.query_one_raw(Statement::from_string(self.backend.db_backend(), sql)).await;
+        let data = row.ok().flatten().and_then(|row| row.try_get_by_index::<String>(0).ok());
+        pool.close().await.unwrap();
+        data.is_some_and(|data| Path::new(&data) == self.folder.path().join("data"))
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
     fn options(&self) -> ConnectOptions {
@@ -122,6 +136,16 @@ fn folder(backend: Backend) -> TempDir {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
     }
     folder
+}
+
+/// One that nothing listens on, below those that the kernel gives to clients.
+fn free_port() -> u16 {
+    loop {
+        let port = fastrand::u16(20_000..32_000);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn serve(backend: Backend, folder: &Path, port: u16) -> Child {
