@@ -17,15 +17,28 @@ pub struct Model {
 
 impl ActiveModelBehavior for ActiveModel {}
 
-/// Creates the table where it is missing, and opens these accounts where they are.
+/// Creates the table, where it is missing.
+pub(crate) async fn migrate(db: &DatabaseConnection) -> Result<(), DbErr> {
+    let create = Schema::new(db.get_database_backend()).create_table_from_entity(Entity).if_not_exists().to_owned();
+    if db.execute(&create).await.is_err() {
+        // Two replicas that begin at once: PostgreSQL tells the second one that the name is taken.
+        db.execute(&create).await?;
+    }
+    Ok(())
+}
+
+/// Opens these accounts, where they are missing.
 pub(crate) async fn open(db: &DatabaseConnection, ids: impl Iterator<Item = i64>) -> Result<(), DbErr> {
-    let schema = Schema::new(db.get_database_backend());
-    db.execute(schema.create_table_from_entity(Entity).if_not_exists()).await?;
-    let open = balances(db).await?;
-    let new: Vec<_> = ids.filter(|id| !open.contains_key(id)).map(|id| ActiveModel { id: Set(id), balance: Set(0) }).collect();
+    let ids: Vec<i64> = ids.collect();
     // Databases limit how many values one statement may have.
-    for some in new.chunks(500) {
-        Entity::insert_many(some.to_vec()).exec_without_returning(db).await?;
+    for ids in ids.chunks(500) {
+        let open = Entity::find().filter(Column::Id.is_in(ids.iter().copied())).all(db).await?;
+        let is_new = |id: &&i64| !open.iter().any(|account| account.id == **id);
+        let new: Vec<_> = ids.iter().filter(is_new).map(|id| ActiveModel { id: Set(*id), balance: Set(0) }).collect();
+        if !new.is_empty() {
+            // Another replica may open them, too.
+            Entity::insert_many(new).on_conflict_do_nothing_on([Column::Id]).exec_without_returning(db).await?;
+        }
     }
     Ok(())
 }

@@ -2,19 +2,28 @@
 //!
 //! ```sh
 //! cargo run -p credit-service
+//! cargo run -p credit-service -- --amqp amqp://localhost --database-url postgres://localhost/shop
 //! ```
 //!
-//! This file is the service, from top to bottom: configuration, consume, handle, settle. Two processes of it, the *replicas*,
-//! share a database. What plays the broker and adds up in the end is in [`demo`]; a real service has a broker's client there.
+//! This file is the service, from top to bottom: configuration, handle, settle. Deliveries come from RabbitMQ ([`amqp`]), or,
+//! without one, through a pipe ([`pipe`]) from a parent that plays the broker, starts two replicas, and adds up in the end
+//! ([`demo`]). `--naive` does what many write first ([`naive`]), to be seen failing.
 
 mod account;
+mod amqp;
 mod demo;
 mod event;
+mod naive;
+mod pipe;
+mod stop;
+mod tables;
 mod wire;
 
-use std::io::Write as _;
+use std::collections::HashSet;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -23,35 +32,58 @@ use inbox_core::{Outcome, idempotent, is_transient};
 use sea_orm::entity::prelude::*;
 use sea_orm::sqlx::sqlite::SqliteJournalMode;
 use sea_orm::{ConnectOptions, Database, ExprTrait as _, sea_query::Expr};
-use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
-use tokio::task::JoinSet;
 
 use crate::event::CreditRequested;
-use crate::wire::{Delivery, Settled, Verdict};
+use crate::wire::Verdict;
 
-/// Two replicas of a service get a file of CloudEvents, with repeats and both at once, and credit each event once.
-#[derive(Debug, Parser)]
+/// Credits each event once. Without --amqp it demonstrates that: two replicas get a file of events, with repeats and both
+/// at once. With --amqp it is a replica that serves until SIGTERM or Ctrl-C; start as many as you like.
+#[derive(Clone, Debug, Parser)]
 struct Args {
-    /// CloudEvents 1.0 in structured JSON, one a line; without it the sample that lies beside the service.
-    #[arg(long, value_name = "FILE")]
+    /// Demonstrate with these CloudEvents 1.0 (structured JSON, one a line); without --amqp the sample beside the service is taken.
+    #[arg(long, value_name = "FILE", conflicts_with = "publish")]
     events: Option<PathBuf>,
-    /// SQLite, PostgreSQL, MySQL or MariaDB; without it a SQLite file that lives as long as the run.
+    /// SQLite, PostgreSQL, MySQL or MariaDB; a demonstration without it takes a SQLite file that lives as long as the run.
     #[arg(long, value_name = "URL", env = "CREDIT_SERVICE_DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
-    /// Be the replica of this number: deliveries come in at stdin, what became of them goes out at stdout.
+    /// RabbitMQ, where the events come from.
+    #[arg(long, value_name = "URL", env = "CREDIT_SERVICE_AMQP_URL", hide_env_values = true)]
+    amqp: Option<String>,
+    /// The queue; what is given up goes to QUEUE.dead.
+    #[arg(long, value_name = "QUEUE", default_value = "credits")]
+    queue: String,
+    /// Publish this file's events to the queue, wait until the broker has confirmed each, and end.
+    #[arg(long, value_name = "FILE", requires = "amqp")]
+    publish: Option<PathBuf>,
+    /// Check, then insert, without a unique index: credits some events twice. For a look at the problem only.
+    #[arg(long)]
+    naive: bool,
+    /// Use a database that holds tables of others.
+    #[arg(long)]
+    yes: bool,
+    /// Be the replica of this number for a parent: what became of deliveries goes out at stdout.
     #[arg(long, hide = true, value_name = "N")]
     replica: Option<usize>,
 }
 
+impl Args {
+    fn broker(&self) -> Option<amqp::Broker> {
+        self.amqp.clone().map(|url| amqp::Broker { url, queue: self.queue.clone() })
+    }
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "error,credit_service=warn,inbox_core=warn".into());
+    let ansi = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(ansi).with_writer(std::io::stderr).init();
     let args = Args::parse();
-    let done = match (args.replica, args.database_url) {
-        (Some(number), Some(url)) => serve(&url).await.with_context(|| format!("replica {number}")),
-        (Some(_), None) => Err(anyhow::anyhow!("a replica needs --database-url")),
-        (None, url) => demo::run(args.events.as_deref(), url).await,
+    let done = match (args.replica, args.broker()) {
+        (Some(number), broker) => serve(&args, broker).await.with_context(|| format!("replica {number}")),
+        (None, Some(broker)) if args.publish.is_some() => demo::publish(&args, &broker).await,
+        (None, Some(broker)) if args.events.is_none() => serve(&args, Some(broker)).await,
+        (None, broker) => demo::run(args, broker).await,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -66,12 +98,12 @@ async fn main() -> ExitCode {
 // ---- configuration
 
 /// How many deliveries a replica has in hand at once.
-const IN_HAND: u32 = 8;
+const IN_HAND: u16 = 8;
 
 async fn connect(url: &str) -> Result<DatabaseConnection, DbErr> {
     let mut options = ConnectOptions::new(url);
     options
-        .max_connections(IN_HAND)
+        .max_connections(IN_HAND.into())
         .acquire_timeout(Duration::from_secs(10))
         // SeaORM pings a connection each time it is taken from the pool, which is one more round trip for every delivery. A
         // connection that was in use a moment ago is alive; if it is not, the delivery fails and comes again.
@@ -82,50 +114,56 @@ async fn connect(url: &str) -> Result<DatabaseConnection, DbErr> {
     Database::connect(options).await
 }
 
-async fn serve(url: &str) -> anyhow::Result<()> {
-    // Ctrl-C reaches the whole group. The broker hears it, too, and closes stdin when it wants no more.
-    tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
-    let db = connect(url).await.context("no connection to the database")?;
-    inbox_migration::up(&db).await?;
-    // Without its unique index every duplicate would be credited, and nobody would see: better not to start.
-    inbox_core::verify(&db).await?;
-    consume(&db).await?;
+/// What a replica works with.
+#[derive(Clone)]
+struct Service {
+    db: DatabaseConnection,
+    naive: bool,
+    /// Accounts that were opened by this replica, where nobody else opens them.
+    opened: Option<Arc<Mutex<HashSet<i64>>>>,
+}
+
+async fn serve(args: &Args, broker: Option<amqp::Broker>) -> anyhow::Result<()> {
+    let url = args.database_url.as_deref().context("a replica needs --database-url, or CREDIT_SERVICE_DATABASE_URL")?;
+    let parent = args.replica.is_some();
+    // A parent has looked already.
+    let db = tables::prepare(url, args.yes || parent, args.naive, broker.is_some()).await?;
+    let opened = broker.is_some().then(Arc::default);
+    let service = Service { db: db.clone(), naive: args.naive, opened };
+    match broker {
+        None => pipe::consume(service).await?,
+        Some(broker) if parent => pipe::report(broker, service).await?,
+        Some(broker) => demo::serve(&broker, service, url).await?,
+    }
     db.close().await?;
     Ok(())
 }
 
-// ---- consume
-
-/// Takes deliveries until there are no more, and then finishes those in hand.
-async fn consume(db: &DatabaseConnection) -> anyhow::Result<()> {
-    let mut deliveries = BufReader::new(stdin()).split(b'\n');
-    let mut in_hand = JoinSet::new();
-    while let Some(line) = deliveries.next_segment().await? {
-        if in_hand.len() >= IN_HAND as usize {
-            in_hand.join_next().await.transpose()?.transpose()?;
-        }
-        let (Delivery { number, event }, db) = (Delivery::parse(&line)?, db.clone());
-        in_hand.spawn(async move { answer(&Settled { delivery: number, verdict: handle(&db, &event).await }) });
-    }
-    while let Some(done) = in_hand.join_next().await {
-        done??;
-    }
-    Ok(())
-}
-
-/// Tells the broker, a line for each delivery.
-fn answer(settled: &Settled) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(&settled.to_line()?)?;
-    Ok(out.flush()?)
-}
-
 // ---- handle
 
-async fn handle(db: &DatabaseConnection, event: &[u8]) -> Verdict {
-    match CreditRequested::parse(event) {
-        Ok(event) => settle(credit(db, &event).await),
-        Err(unusable) => Verdict::Rejected { reason: unusable.to_string() },
+impl Service {
+    /// One delivery.
+    async fn handle(&self, event: &[u8]) -> Verdict {
+        match CreditRequested::parse(event) {
+            Ok(event) => settle(self.credit(&event).await),
+            Err(unusable) => Verdict::Rejected { reason: unusable.to_string() },
+        }
+    }
+
+    async fn credit(&self, event: &CreditRequested) -> Result<Outcome<()>, CreditError> {
+        if let Some(opened) = &self.opened {
+            self.open(opened, event.data.account_id).await?;
+        }
+        if self.naive { naive::credit(&self.db, event).await } else { credit(&self.db, event).await }
+    }
+
+    /// In a shop somebody else opens accounts. Here nobody does, so each one is opened before its first credit.
+    async fn open(&self, opened: &Mutex<HashSet<i64>>, account: i64) -> Result<(), DbErr> {
+        if !opened.lock().unwrap_or_else(PoisonError::into_inner).contains(&account) {
+            account::open(&self.db, [account].into_iter()).await?;
+            opened.lock().unwrap_or_else(PoisonError::into_inner).insert(account);
+        }
+        Ok(())
     }
 }
 
@@ -146,6 +184,12 @@ const CONSUMER: &str = "credit-service.credit";
 #[idempotent(consumer = "credit-service.credit")]
 async fn credit(db: &DatabaseConnection, event: &CreditRequested) -> Result<Outcome<()>, CreditError> {
     // `db` is the transaction here: the credit and the event's marker are committed together, or neither is.
+    add(db, event).await?;
+    Ok(Outcome::Processed(()))
+}
+
+/// The effect.
+async fn add(db: &impl ConnectionTrait, event: &CreditRequested) -> Result<(), CreditError> {
     let credited = account::Entity::update_many()
         .col_expr(account::Column::Balance, Expr::col(account::Column::Balance).add(event.data.amount))
         .filter(account::Column::Id.eq(event.data.account_id))
@@ -154,7 +198,7 @@ async fn credit(db: &DatabaseConnection, event: &CreditRequested) -> Result<Outc
     if credited.rows_affected == 0 {
         return Err(CreditError::NoSuchAccount(event.data.account_id));
     }
-    Ok(Outcome::Processed(()))
+    Ok(())
 }
 
 // ---- settle

@@ -8,9 +8,10 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::Line;
 use super::replica::Replica;
 use super::report::{Counts, Progress};
+use crate::Args;
 use crate::wire::{Delivery, Settled, Verdict};
 
-const REPLICAS: usize = 2;
+pub(super) const REPLICAS: usize = 2;
 
 /// Deliveries that may be on the way at once.
 const ON_THE_WAY: usize = 24;
@@ -37,14 +38,14 @@ pub(crate) struct Copy {
 }
 
 /// Delivers every line and returns what came of it.
-pub(crate) async fn deliver(lines: &[Line<'_>], url: &str) -> anyhow::Result<Counts> {
+pub(crate) async fn deliver(lines: &[Line<'_>], args: &Args) -> anyhow::Result<Counts> {
     let (tell, mut heard) = unbounded_channel();
     let mut replicas = Vec::new();
     for number in 0..REPLICAS {
-        replicas.push(Some(Replica::start(number, url, tell.clone())?));
+        replicas.push(Some(Replica::start(number, args, tell.clone())?));
     }
     let queue = plan(lines.len());
-    let progress = Progress::new(queue.len());
+    let progress = Progress::new(Some(queue.len()));
     let mut broker = Broker { lines, replicas, tell, queue, on_the_way: HashMap::new(), waiting: 0, counts: Counts::default(), progress };
     let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
     while !broker.is_done() {

@@ -8,6 +8,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::broker::Heard;
+use crate::Args;
 use crate::wire::{Delivery, Settled};
 
 pub(crate) struct Replica {
@@ -16,17 +17,21 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    /// Starts this program again. The URL, which may hold a password, does not show in the list of processes.
-    pub(crate) fn start(number: usize, url: &str, heard: UnboundedSender<Heard>) -> anyhow::Result<Self> {
+    /// Starts this program again. The URLs, which may hold passwords, do not show in the list of processes.
+    pub(crate) fn start(number: usize, args: &Args, heard: UnboundedSender<Heard>) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("this program does not find itself")?;
-        let mut process = Command::new(program)
-            .args(["--replica", &(number + 1).to_string()])
-            .env("CREDIT_SERVICE_DATABASE_URL", url)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .context("a replica cannot be started")?;
+        let mut command = Command::new(program);
+        command.args(["--replica", &(number + 1).to_string(), "--queue", &args.queue]);
+        for (variable, url) in [("CREDIT_SERVICE_DATABASE_URL", &args.database_url), ("CREDIT_SERVICE_AMQP_URL", &args.amqp)] {
+            if let Some(url) = url {
+                command.env(variable, url);
+            }
+        }
+        if args.naive {
+            command.arg("--naive");
+        }
+        let mut process =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().context("a replica cannot be started")?;
         let deliveries = process.stdin.take();
         let answers = process.stdout.take().context("a replica without stdout")?;
         tokio::spawn(listen(number, answers, heard));

@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _, stdout};
 
 use super::expected::Expected;
 use super::say;
+use crate::wire::Verdict;
 
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
@@ -21,7 +22,27 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    fn settled(&self) -> u64 {
+    /// Counts one delivery that was settled, and returns what there is to tell about it.
+    pub(crate) fn add(&mut self, verdict: &Verdict) -> Option<String> {
+        self.deliveries += 1;
+        match verdict {
+            Verdict::Processed => self.processed += 1,
+            Verdict::Duplicate => self.duplicates += 1,
+            Verdict::Rejected { reason } => {
+                self.rejected += 1;
+                return Some(format!("rejected: {reason}"));
+            }
+            Verdict::Redeliver { transient, reason } => {
+                self.redelivered += 1;
+                if !transient {
+                    return Some(format!("to be delivered again: {reason}"));
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn settled(&self) -> u64 {
         self.processed + self.duplicates + self.rejected + self.redelivered + self.failed
     }
 }
@@ -37,12 +58,13 @@ pub(crate) struct Audit {
 /// A line that is written over on a terminal, and now and then a plain one elsewhere.
 pub(crate) struct Progress {
     terminal: bool,
-    planned: usize,
+    /// `None` where nobody knows how many there will be.
+    planned: Option<usize>,
     shown: u64,
 }
 
 impl Progress {
-    pub(crate) fn new(planned: usize) -> Self {
+    pub(crate) fn new(planned: Option<usize>) -> Self {
         Self { terminal: stdout().is_terminal(), planned, shown: 0 }
     }
 
@@ -52,12 +74,10 @@ impl Progress {
             return;
         }
         self.shown = settled;
+        let of = self.planned.map_or(String::new(), |planned| format!(" of {}", counts.deliveries.max(planned as u64)));
         let text = format!(
-            "{settled} of {} deliveries: {} processed, {} duplicates, {} rejected",
-            self.planned.max(usize::try_from(counts.deliveries).unwrap_or(usize::MAX)),
-            counts.processed,
-            counts.duplicates,
-            counts.rejected
+            "{settled}{of} deliveries: {} processed, {} duplicates, {} rejected",
+            counts.processed, counts.duplicates, counts.rejected
         );
         if self.terminal {
             over(&text);
@@ -85,7 +105,7 @@ fn over(text: &str) {
     _ = write!(out, "\r\x1b[K{text}").and_then(|()| out.flush());
 }
 
-pub(crate) fn print(counts: &Counts, audit: &Audit, expected: &Expected) {
+pub(crate) fn print(counts: &Counts, audit: &Audit, expected: Option<&Expected>) {
     say("");
     for (name, number) in [
         ("deliveries", counts.deliveries),
@@ -99,7 +119,9 @@ pub(crate) fn print(counts: &Counts, audit: &Audit, expected: &Expected) {
         say(format_args!("{name:<20}{number:>12}"));
     }
     say(format_args!("{:<20}{:>12}", "total", money(sum(&audit.balances))));
-    say(format_args!("{:<20}{:>12}", "expected total", money(sum(expected.accounts()))));
+    if let Some(expected) = expected {
+        say(format_args!("{:<20}{:>12}", "expected total", money(sum(expected.accounts()))));
+    }
 }
 
 /// More wrong accounts than these are not named.
