@@ -1,7 +1,6 @@
 //! RabbitMQ: where the events lie, where those go that nobody can handle, and how to get there.
 
 mod consume;
-mod pause;
 mod publish;
 
 use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};

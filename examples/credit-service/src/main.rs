@@ -14,6 +14,7 @@ mod amqp;
 mod demo;
 mod event;
 mod naive;
+mod pause;
 mod pipe;
 mod stop;
 mod tables;
@@ -34,6 +35,7 @@ use sea_orm::sqlx::sqlite::SqliteJournalMode;
 use sea_orm::{ConnectOptions, Database, ExprTrait as _, sea_query::Expr};
 
 use crate::event::CreditRequested;
+use crate::stop::Stop;
 use crate::wire::Verdict;
 
 /// Credits each event once. Without --amqp it demonstrates that: two replicas get a file of events, with repeats and both
@@ -126,14 +128,20 @@ struct Service {
 async fn serve(args: &Args, broker: Option<amqp::Broker>) -> anyhow::Result<()> {
     let url = args.database_url.as_deref().context("a replica needs --database-url, or CREDIT_SERVICE_DATABASE_URL")?;
     let parent = args.replica.is_some();
-    // A parent has looked already.
-    let db = tables::prepare(url, args.yes || parent, args.naive, broker.is_some()).await?;
-    let opened = broker.is_some().then(Arc::default);
-    let service = Service { db: db.clone(), naive: args.naive, opened };
+    // Before anything that takes time: a signal must not end what is being done.
+    let stop = match (&broker, parent) {
+        (None, _) => Stop::never()?,
+        (Some(_), true) => Stop::on_signals_and(pipe::closed())?,
+        (Some(_), false) => Stop::on_signals_and(std::future::pending())?,
+    };
+    // A parent has looked at the tables already.
+    let wait_for_database = broker.is_some().then_some(&stop);
+    let db = tables::prepare(url, args.yes || parent, args.naive, wait_for_database).await?;
+    let service = Service { db: db.clone(), naive: args.naive, opened: broker.is_some().then(Arc::default) };
     match broker {
         None => pipe::consume(service).await?,
-        Some(broker) if parent => pipe::report(broker, service).await?,
-        Some(broker) => demo::serve(&broker, service, url).await?,
+        Some(broker) if parent => pipe::report(broker, service, stop).await?,
+        Some(broker) => demo::serve(&broker, service, stop, url).await?,
     }
     db.close().await?;
     Ok(())

@@ -15,8 +15,6 @@ use crate::{IN_HAND, Service};
 
 /// Takes deliveries until there are no more, and then finishes those in hand.
 pub(crate) async fn consume(service: Service) -> anyhow::Result<()> {
-    // Ctrl-C reaches the whole group. The parent hears it, too, and closes stdin when it wants no more.
-    tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} });
     let mut deliveries = BufReader::new(stdin()).split(b'\n');
     let mut in_hand = JoinSet::new();
     while let Some(line) = deliveries.next_segment().await? {
@@ -32,9 +30,13 @@ pub(crate) async fn consume(service: Service) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// When the parent wants no more from RabbitMQ.
+pub(crate) async fn closed() {
+    _ = stdin().read_to_end(&mut Vec::new()).await;
+}
+
 /// Consumes from RabbitMQ until the parent closes stdin.
-pub(crate) async fn report(broker: Broker, service: Service) -> anyhow::Result<()> {
-    let stop = Stop::listen(async { _ = stdin().read_to_end(&mut Vec::new()).await })?;
+pub(crate) async fn report(broker: Broker, service: Service, stop: Stop) -> anyhow::Result<()> {
     let settled = AtomicU64::new(0);
     let tell: amqp::Tell = Arc::new(move |verdict| {
         let delivery = settled.fetch_add(1, Ordering::Relaxed);

@@ -1,16 +1,28 @@
 //! Being told to stop: SIGTERM, Ctrl-C, or a parent that wants no more.
 
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 #[derive(Clone)]
 pub(crate) struct Stop(watch::Receiver<bool>);
 
 impl Stop {
-    /// Listens to the signals. `also` is one more reason.
-    pub(crate) fn listen(also: impl Future<Output = ()> + Send + 'static) -> std::io::Result<Self> {
+    /// Ctrl-C reaches the whole group, and a parent hears it, too: it says when to stop.
+    pub(crate) fn never() -> std::io::Result<Self> {
+        let mut interrupt = signal(SignalKind::interrupt())?;
         let (tell, told) = watch::channel(false);
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        let mut interrupt = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?;
+        tokio::spawn(async move {
+            while interrupt.recv().await.is_some() {}
+            drop(tell);
+        });
+        Ok(Self(told))
+    }
+
+    /// At SIGTERM, at Ctrl-C, or when `also` is done.
+    pub(crate) fn on_signals_and(also: impl Future<Output = ()> + Send + 'static) -> std::io::Result<Self> {
+        let (tell, told) = watch::channel(false);
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
         tokio::spawn(async move {
             tokio::select! {
                 _ = terminate.recv() => {}

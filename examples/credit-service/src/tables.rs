@@ -1,23 +1,33 @@
 //! The database before the first delivery: whose it is, and what is created in it.
 
-use std::time::Duration;
-
 use anyhow::Context as _;
 use inbox_core::{entity, is_transient};
 use sea_orm::entity::prelude::*;
 use sea_orm::{DbBackend, Statement};
 
+use crate::pause::{Outage, Pauses};
+use crate::stop::Stop;
 use crate::{Args, account, connect, naive};
 
-/// Connects, creates what is missing, and proves that it deduplicates. `wait`: a database that is away is waited for.
-pub(crate) async fn prepare(url: &str, yes: bool, naive: bool, wait: bool) -> anyhow::Result<DatabaseConnection> {
+/// Connects, creates what is missing, and proves that it deduplicates. With `wait` a database that is away is waited for, until
+/// it is told to stop.
+pub(crate) async fn prepare(url: &str, yes: bool, naive: bool, wait: Option<&Stop>) -> anyhow::Result<DatabaseConnection> {
+    let away = Outage::of("the database");
+    let mut pauses = Pauses::new();
     loop {
-        match try_prepare(url, yes, naive).await {
-            Err(error) if wait && is_transient(error.as_ref()) => {
-                tracing::warn!("the database is away, waiting for it: {error:#}");
-                tokio::time::sleep(Duration::from_secs(1)).await;
+        match (try_prepare(url, yes, naive).await, wait) {
+            (Err(error), Some(stop)) if is_transient(error.as_ref()) && !stop.is_told() => {
+                away.is_away(&format_args!("{error:#}"));
+                tokio::select! {
+                    () = pauses.next() => {}
+                    () = stop.told() => {}
+                }
             }
-            done => return done,
+            (Ok(db), _) => {
+                away.is_back();
+                return Ok(db);
+            }
+            (Err(error), _) => return Err(error),
         }
     }
 }

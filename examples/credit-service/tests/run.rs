@@ -5,6 +5,8 @@
 mod databases;
 #[path = "run/files.rs"]
 mod files;
+#[path = "run/naive.rs"]
+mod naive;
 #[path = "run/program.rs"]
 mod program;
 #[path = "run/recount.rs"]

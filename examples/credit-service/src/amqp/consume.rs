@@ -11,8 +11,8 @@ use lapin::types::FieldTable;
 use lapin::{Channel, Connection, Consumer};
 use tokio::task::JoinSet;
 
-use super::pause::{Outage, Pauses};
 use super::{Broker, refused};
+use crate::pause::{Outage, Pauses};
 use crate::stop::Stop;
 use crate::wire::Verdict;
 use crate::{IN_HAND, Service};

@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
 use lapin::{BasicProperties, Confirmation, PublisherConfirm};
 
-use super::pause::{Outage, Pauses};
 use super::{Broker, refused};
+use crate::pause::{Outage, Pauses};
 
 /// So many may wait for their confirmation at once.
 const UNCONFIRMED: usize = 256;

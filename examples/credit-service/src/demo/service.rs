@@ -10,8 +10,7 @@ use crate::Service;
 use crate::amqp::{self, Broker};
 use crate::stop::Stop;
 
-pub(crate) async fn serve(broker: &Broker, service: Service, url: &str) -> anyhow::Result<()> {
-    let stop = Stop::listen(std::future::pending())?;
+pub(crate) async fn serve(broker: &Broker, service: Service, stop: Stop, url: &str) -> anyhow::Result<()> {
     say(format_args!("consuming from {}, until SIGTERM or Ctrl-C", broker.queue));
     let shown = Arc::new(Mutex::new((Counts::default(), Progress::new(None))));
     let naive = service.naive;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
 /// The pauses of one wait: from a tenth of a second to five seconds.
-pub(super) struct Pauses(ExponentialBackoff);
+pub(crate) struct Pauses(ExponentialBackoff);
 
 impl Pauses {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let pauses = ExponentialBuilder::default()
             .with_min_delay(Duration::from_millis(100))
             .with_max_delay(Duration::from_secs(5))
@@ -18,29 +18,29 @@ impl Pauses {
         Self(pauses.build())
     }
 
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::time::sleep(self.0.next().unwrap_or(Duration::from_secs(5))).await;
     }
 }
 
 /// Says once that something is away, and once that it is back.
-pub(super) struct Outage {
+pub(crate) struct Outage {
     what: &'static str,
     away: AtomicBool,
 }
 
 impl Outage {
-    pub(super) const fn of(what: &'static str) -> Self {
+    pub(crate) const fn of(what: &'static str) -> Self {
         Self { what, away: AtomicBool::new(false) }
     }
 
-    pub(super) fn is_away(&self, why: &dyn std::fmt::Display) {
+    pub(crate) fn is_away(&self, why: &dyn std::fmt::Display) {
         if !self.away.swap(true, Ordering::Relaxed) {
             tracing::warn!("{} is away, waiting for it: {why}", self.what);
         }
     }
 
-    pub(super) fn is_back(&self) {
+    pub(crate) fn is_back(&self) {
         if self.away.swap(false, Ordering::Relaxed) {
             tracing::warn!("{} is back", self.what);
         }
