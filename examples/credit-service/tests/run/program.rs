@@ -56,12 +56,6 @@ impl Run {
         self
     }
 
-    /// It did what it should, without a table.
-    pub(crate) fn assert_good_end(&self) -> &Self {
-        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
-        self
-    }
-
     /// It says no, and why.
     pub(crate) fn assert_bad(&self, says: &str) {
         assert_eq!(self.code, Some(1), "{self:?}");
