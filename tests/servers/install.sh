@@ -37,6 +37,7 @@ missing_packages() {
         # Installed without its catalogues: the package that ships them has to be unpacked again.
         printf '%s\n' locales "postgresql-$(basename "$(dirname "$bin")")"
     fi
+    [ -x /usr/lib/rabbitmq/bin/rabbitmq-server ] || echo rabbitmq-server
     command -v cc >/dev/null || printf '%s\n' gcc libc6-dev
     command -v setpriv >/dev/null || echo util-linux
     # The program, for tests that send signals; the shell's own command does not help them.

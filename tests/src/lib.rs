@@ -14,6 +14,7 @@
 //! | [`proxy`] | what goes over the wire: counted, cut, held |
 //! | [`child`] | a process to kill |
 //! | [`hooks`] | the same moments inside SQLite |
+//! | [`private`] | servers of one test's own, to be killed |
 //! | [`ways`] | one delivery by us and by hand, for comparisons |
 
 #![allow(
@@ -33,6 +34,7 @@ pub mod db;
 pub mod hooks;
 pub mod ledger;
 pub mod poll;
+pub mod private;
 pub mod proxy;
 pub mod race;
 mod server;

@@ -3,23 +3,18 @@
 
 #[path = "delivery/mod.rs"]
 mod delivery;
-#[path = "failover/private.rs"]
-mod private;
 
 use inbox_core::{Options, is_transient, process};
-use inbox_tests::{Backend, TestDb, backends, race::Count};
+use inbox_tests::{Backend, TestDb, backends, private::Database, race::Count};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbErr, Statement};
 
-use crate::{
-    delivery::{deliver, duplicate, effect, fresh, processed},
-    private::Server,
-};
+use crate::delivery::{deliver, duplicate, effect, fresh, processed};
 
 backends! {
     /// SIGKILL while the body runs: nothing is left after the restart, and the redelivery is processed by the same pool.
     [postgres, mysql]
     async fn the_server_is_killed_in_the_body(db: TestDb) {
-        let mut server = Server::new(db.backend()).await;
+        let mut server = Database::new(db.backend()).await;
         let pool = with_tables(&server).await;
         let key = fresh();
         let error = process(&pool, key.clone(), async |tx| {
@@ -48,7 +43,7 @@ backends! {
     /// SIGKILL after `Ok`: both are there after the restart, and a redelivery is a duplicate.
     [postgres, mysql]
     async fn the_server_is_killed_after_commit(db: TestDb) {
-        let mut server = Server::new(db.backend()).await;
+        let mut server = Database::new(db.backend()).await;
         let pool = with_tables(&server).await;
         let key = fresh();
         assert!(processed(&deliver(&pool, key.clone(), Options::new(), &Count::new(), "first").await));
@@ -63,7 +58,7 @@ backends! {
     /// got is a duplicate. One server's way of replicating is enough to show it.
     [postgres]
     async fn a_replica_that_is_behind_lost_both(db: TestDb) {
-        let mut primary = Server::new(db.backend()).await;
+        let mut primary = Database::new(db.backend()).await;
         let pool = with_tables(&primary).await;
         let (early, late) = (fresh(), fresh());
         assert!(processed(&deliver(&pool, early.clone(), Options::new(), &Count::new(), "early").await));
@@ -86,7 +81,7 @@ backends! {
 }
 
 /// The inbox and the tables of [`effect`].
-async fn with_tables(server: &Server) -> DatabaseConnection {
+async fn with_tables(server: &Database) -> DatabaseConnection {
     let pool = server.pool().await;
     inbox_migration::up(&pool).await.unwrap();
     let id =

@@ -72,7 +72,8 @@ async fn confirm(waiting: &mut VecDeque<(usize, PublisherConfirm)>, confirmed: &
         Confirmation::Ack(Some(returned)) | Confirmation::Nack(Some(returned)) => {
             Ok(Some(format!("event {} came back: {} ({})", n + 1, returned.reply_text, returned.reply_code)))
         }
-        Confirmation::Nack(None) => Ok(Some(format!("the broker did not take event {}", n + 1))),
+        // A queue that is full, or one that has no leader at the moment.
+        Confirmation::Nack(None) => Err(std::io::Error::other("it does not take an event now").into()),
         Confirmation::NotRequested => Ok(Some("the broker confirms nothing".to_owned())),
     }
 }
