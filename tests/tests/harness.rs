@@ -9,5 +9,7 @@ mod databases;
 mod fixtures;
 #[path = "harness/languages.rs"]
 mod languages;
+#[path = "harness/private.rs"]
+mod private;
 #[path = "harness/wire.rs"]
 mod wire;
