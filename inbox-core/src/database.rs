@@ -14,6 +14,8 @@ use crate::InboxTransaction;
 ///   cause killed the whole transaction (a deadlock on MySQL) the caller must roll back.
 ///   So it must after a delivery that was cancelled (a timeout around it): SeaORM may have rolled back everything, and what
 ///   follows would be committed alone.
+///   One delivery at a time: a second one is [`Error::Begin`](crate::Error::Begin) while the first is at work, and a statement of
+///   the caller's own meanwhile, or a delivery through a savepoint of the caller's, may be rolled back with it.
 /// * [`InboxTransaction`]: a delivery inside another's body, in a savepoint of it.
 ///
 /// References and smart pointers to them are as good. The trait is sealed.

@@ -35,6 +35,14 @@ pub(crate) async fn insert(transaction: &impl ConnectionTrait, key: &InboxKey) -
         }
     };
     let result = transaction.execute_raw(with_key(transaction, sql, key)).await?;
+    if result.rows_affected() != 1 {
+        // Without its row no index would find the redelivery.
+        return Err(DbErr::Custom(
+            "the marker's INSERT stored no row in `inbox_message`: a trigger or a rule on the table threw it away, or put it elsewhere. \
+             Remove it; until then no message can be processed once"
+                .into(),
+        ));
+    }
     let id = match transaction.get_database_backend() {
         DbBackend::MySql => result.last_insert_id(),
         _ => 0,
@@ -57,29 +65,35 @@ pub(crate) enum State {
     },
 }
 
-/// What the caller's transaction can see.
+/// How the row is looked at. It matters on MySQL only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
-    /// A statement of its own, outside any transaction: what is committed.
-    Committed,
-    /// Inside a caller's transaction, whose REPEATABLE READ snapshot on MySQL cannot see the winner's row; a locking read can.
-    Snapshot,
+    /// After our index has refused the INSERT. A locking read: a caller's REPEATABLE READ snapshot cannot see the winner's row,
+    /// and a READ UNCOMMITTED session sees one that may be rolled back.
+    Locking,
+    /// Before anything else, without waiting for anybody. A READ UNCOMMITTED session sees nothing: what it could see may be
+    /// rolled back, and would be lost as a duplicate.
+    Free,
 }
 
 /// The state of the row with this key, if there is one.
 pub(crate) async fn look_up(connection: &impl ConnectionTrait, key: &InboxKey, view: View) -> Result<Option<State>, DbErr> {
     let sql = match (connection.get_database_backend(), view) {
         (DbBackend::Postgres, _) => {
-            "SELECT processed_at IS NOT NULL AS processed, claimed_until, attempts, last_error, \
+            // Casts: a column that is altered under a running service must not change what a prepared statement returns.
+            "SELECT processed_at IS NOT NULL AS processed, claimed_until::timestamptz AS claimed_until, attempts::integer AS attempts, \
+             last_error::text AS last_error, \
              (extract(epoch from (claimed_until - statement_timestamp())) * 1000000)::bigint AS remaining \
              FROM inbox_message WHERE message_id = $1 AND consumer = $2"
         }
-        (DbBackend::MySql, View::Committed) => {
+        // The variable has one name on MariaDB and another on MySQL, and each runs its own comment only.
+        (DbBackend::MySql, View::Free) => {
             "SELECT processed_at IS NOT NULL AS processed, claimed_until, attempts, last_error, \
              TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), claimed_until) AS remaining \
-             FROM inbox_message WHERE message_id = ? AND consumer = ?"
+             FROM inbox_message WHERE message_id = ? AND consumer = ? \
+             AND /*M! @@tx_isolation *//*!80000 @@transaction_isolation */ <> 'READ-UNCOMMITTED'"
         }
-        (DbBackend::MySql, View::Snapshot) => {
+        (DbBackend::MySql, View::Locking) => {
             "SELECT processed_at IS NOT NULL AS processed, claimed_until, attempts, last_error, \
              TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), claimed_until) AS remaining \
              FROM inbox_message WHERE message_id = ? AND consumer = ? LOCK IN SHARE MODE"
@@ -118,7 +132,7 @@ fn state(row: &QueryResult) -> Result<State, DbErr> {
 /// [`Error::Key`] for a key that no message can have, [`Error::Query`] when the table cannot be read.
 pub async fn seen<C: ConnectionTrait>(db: &C, key: &InboxKey) -> Result<bool, Error> {
     key.message_id().checked()?;
-    let state = look_up(db, key, View::Committed).await.map_err(Error::Query)?;
+    let state = look_up(db, key, View::Free).await.map_err(Error::Query)?;
     Ok(state == Some(State::Processed))
 }
 

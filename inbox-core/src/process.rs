@@ -19,7 +19,7 @@ use tracing::Instrument;
 
 use crate::classify::{self, Verdict};
 use crate::database::{Database, Handle};
-use crate::guard::{Aborted, Cause, InboxTransaction, Unsettled};
+use crate::guard::{Aborted, Alone, Cause, InboxTransaction, Unsettled};
 use crate::marker::{self, State, View};
 use crate::refusal::is_refusal;
 use crate::transient::is_transient;
@@ -183,11 +183,12 @@ async fn begin(db: Handle<'_>, key: InboxKey, options: Options) -> Result<InboxT
     match db {
         Handle::Pool(pool) => {
             let transaction = begin_uncancelled(pool, options).await.map_err(Error::Begin)?;
-            Ok(InboxTransaction::new(transaction, key, Some(pool.clone())))
+            Ok(InboxTransaction::own(transaction, key, pool.clone()))
         }
         Handle::Transaction(outer) => {
+            let alone = Alone::on(outer).map_err(Error::Begin)?;
             let transaction = outer.begin().await.map_err(Error::Begin)?;
-            Ok(InboxTransaction::new(transaction, key, None))
+            Ok(InboxTransaction::in_callers(transaction, key, alone))
         }
         Handle::Nested(outer) => outer.nest(key).await.map_err(Error::Begin),
     }
@@ -253,9 +254,9 @@ async fn look_up(db: Handle<'_>, key: &InboxKey) -> Result<Option<State>, DbErr>
     match db {
         Handle::Pool(pool) => {
             let (pool, key) = (pool.clone(), key.clone());
-            uncut(async move { marker::look_up(&pool, &key, View::Committed).await }).await?
+            uncut(async move { marker::look_up(&pool, &key, View::Locking).await }).await?
         }
-        Handle::Transaction(outer) => marker::look_up(outer, key, View::Snapshot).await,
-        Handle::Nested(outer) => marker::look_up(outer, key, View::Snapshot).await,
+        Handle::Transaction(outer) => marker::look_up(outer, key, View::Locking).await,
+        Handle::Nested(outer) => marker::look_up(outer, key, View::Locking).await,
     }
 }

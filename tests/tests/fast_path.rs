@@ -3,13 +3,13 @@
 
 mod delivery;
 
-use inbox_core::{Error, InboxKey, Options, process_with, seen};
+use inbox_core::{Error, InboxKey, Options, process, process_with, seen};
 use inbox_tests::{
     Ledger, TestDb, backends,
     proxy::{Action, Moment, Passing, Proxy},
     race::Count,
 };
-use sea_orm::{EntityTrait as _, TransactionTrait as _};
+use sea_orm::{ConnectionTrait as _, EntityTrait as _, TransactionTrait as _};
 
 use delivery::{assert_clean, assert_effects, deliver, duplicate, fresh, processed};
 
@@ -29,6 +29,32 @@ backends! {
         }
         writer.rollback().await.unwrap();
         assert_eq!(bodies.get(), 1);
+        assert_effects(&ledger, 1).await;
+    }
+
+    /// A session that reads what is not committed must not take it for done: it may be rolled back, and the message would be lost.
+    /// On PostgreSQL and SQLite the level is read committed at least.
+    [mysql]
+    async fn a_session_that_reads_uncommitted_rows(db: TestDb) {
+        let ledger = Ledger::new(&db).await;
+        let (first, second) = (db.pool(1).await, db.pool(1).await);
+        second.execute_unprepared("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").await.unwrap();
+        let (key, bodies) = (fresh(), Count::new());
+        let winner = first.begin().await.unwrap();
+        let ours = process(&winner, key.clone(), async |_| Ok::<_, Error>(())).await;
+        assert!(ours.is_ok(), "{ours:?}");
+        assert!(!seen(&second, &key).await.unwrap());
+        let redelivery = tokio::spawn({
+            let (second, key, bodies) = (second.clone(), key.clone(), bodies.clone());
+            async move { deliver(&second, key, FAST, &bodies, "redelivered").await }
+        });
+        db.lock_waiters(1).await;
+        winner.rollback().await.unwrap();
+        let answer = redelivery.await.unwrap();
+        assert!(processed(&answer), "{answer:?}");
+        // A true duplicate is one on such a session, too.
+        let answer = deliver(&second, key, FAST, &bodies, "never").await;
+        assert!(duplicate(&answer), "{answer:?}");
         assert_effects(&ledger, 1).await;
     }
 

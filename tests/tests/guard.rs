@@ -4,6 +4,8 @@
 
 #[path = "guard/at_commit.rs"]
 mod at_commit;
+#[path = "guard/at_once.rs"]
+mod at_once;
 #[path = "guard/callers.rs"]
 mod callers;
 #[path = "guard/cancelled.rs"]
@@ -12,6 +14,8 @@ mod cancelled;
 mod conflicts;
 #[path = "guard/deliveries.rs"]
 mod deliveries;
+#[path = "guard/disguised.rs"]
+mod disguised;
 #[path = "guard/handles.rs"]
 mod handles;
 #[path = "guard/hidden.rs"]
@@ -22,6 +26,8 @@ mod killed;
 mod memory;
 #[path = "guard/nested.rs"]
 mod nested;
+#[path = "guard/outlives.rs"]
+mod outlives;
 #[path = "guard/refused.rs"]
 mod refused;
 #[path = "guard/sqlite.rs"]
@@ -30,5 +36,7 @@ mod sqlite;
 mod streams;
 #[path = "guard/support.rs"]
 mod support;
+#[path = "guard/thrown_away.rs"]
+mod thrown_away;
 #[path = "guard/types.rs"]
 mod types;

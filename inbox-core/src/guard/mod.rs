@@ -2,8 +2,11 @@
 //! it, and remembers what the database did, so that no `Ok` is ever acknowledged for something that was not stored (D4).
 
 mod aborted;
+mod alone;
 mod damage;
 mod nested;
+mod outlives;
+mod scan;
 mod session;
 mod settle;
 mod shared;
@@ -20,6 +23,7 @@ use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBacken
 
 pub use self::aborted::Aborted;
 pub(crate) use self::aborted::Cause;
+pub(crate) use self::alone::Alone;
 use self::session::ROOT;
 pub(crate) use self::settle::Unsettled;
 use self::shared::Shared;
@@ -40,7 +44,8 @@ use crate::InboxKey;
 /// * a failure inside a nested transaction is forgiven only when its rollback was seen to succeed, and never when it was a
 ///   deadlock, a lock wait timeout on MySQL, a serialization failure or a lost connection;
 /// * a statement that would commit or roll back by text (`COMMIT`, `BEGIN`; on MySQL and MariaDB also `ALTER`, `TRUNCATE`
-///   and the like) is refused before it is sent;
+///   and the like) is refused before it is sent, and so is one whose effect would outlive the transaction on the pooled
+///   connection (`SET` without `LOCAL` on PostgreSQL, `USE` on MySQL) or hide the inbox's table;
 /// * a nested transaction that is still open at the end, one whose rollback took along what an outer handle had sent
 ///   meanwhile, and a statement whose future was dropped, end in [`Error::Aborted`](crate::Error::Aborted).
 ///
@@ -51,13 +56,19 @@ pub struct InboxTransaction {
     frame: u64,
     key: InboxKey,
     settled: bool,
+    /// In a transaction of the caller's.
+    _alone: Option<Alone>,
 }
 
 impl InboxTransaction {
-    /// Takes over a transaction that was begun for this delivery. `pool` is where it came from; `None` where it is a savepoint
-    /// in a transaction of the caller's.
-    pub(crate) fn new(transaction: DatabaseTransaction, key: InboxKey, pool: Option<DatabaseConnection>) -> Self {
-        Self { shared: Arc::new(Shared::new(transaction, pool)), frame: ROOT, key, settled: false }
+    /// Takes over a transaction that was begun for this delivery on a pool.
+    pub(crate) fn own(transaction: DatabaseTransaction, key: InboxKey, pool: DatabaseConnection) -> Self {
+        Self { shared: Arc::new(Shared::new(transaction, Some(pool))), frame: ROOT, key, settled: false, _alone: None }
+    }
+
+    /// Takes over a savepoint that was begun for this delivery in a transaction of the caller's.
+    pub(crate) fn in_callers(transaction: DatabaseTransaction, key: InboxKey, alone: Alone) -> Self {
+        Self { shared: Arc::new(Shared::new(transaction, None)), frame: ROOT, key, settled: false, _alone: Some(alone) }
     }
 
     /// Which message at which consumer this is: an idempotency key for whatever the handler calls.
@@ -116,6 +127,7 @@ impl ConnectionTrait for InboxTransaction {
 
     async fn query_one_raw(&self, stmt: Statement) -> Result<Option<QueryResult>, DbErr> {
         self.screen(&stmt.sql)?;
+        text::refuse_second(self.shared.backend, &stmt.sql).map_err(DbErr::Custom)?;
         self.run(|transaction| transaction.query_one_raw(stmt)).await
     }
 

@@ -24,7 +24,7 @@ impl InboxTransaction {
                 let frame = session.nest().await?;
                 drop(session);
                 // Made here, so that one that nobody waits for any more is dropped as a handle, and rolled back.
-                Ok(Self { shared, frame, key, settled: false })
+                Ok(Self { shared, frame, key, settled: false, _alone: None })
             })
             .await;
         waiting.answered();

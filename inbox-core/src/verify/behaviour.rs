@@ -70,7 +70,7 @@ impl<C: ConnectionTrait> Trial<'_, C> {
 
     /// A look by key finds the marker, and no other consumer's.
     async fn finds(&self, key: &InboxKey, expected: Option<State>) -> Result<(), Error> {
-        let found = self.accepts("a look by key", marker::look_up(self.db, key, View::Committed).await)?;
+        let found = self.accepts("a look by key", marker::look_up(self.db, key, View::Locking).await)?;
         if found == expected {
             return Ok(());
         }

@@ -224,7 +224,7 @@ backends! {
                 r"SELECT E'\'; COMMIT'",
                 "SELECT $$; COMMIT; $$",
                 "SELECT '/*'; SELECT '*/'",
-                "SET LOCAL lock_timeout = '1s'; RESET lock_timeout",
+                "SET LOCAL lock_timeout = '1s'; SET LOCAL lock_timeout TO DEFAULT",
                 "PREPARE p AS SELECT 1; EXECUTE p; DEALLOCATE p",
             ],
             &[
@@ -235,7 +235,7 @@ backends! {
                 "DROP  TEMPORARY\tTABLE made",
                 "SELECT * FROM acct LOCK IN SHARE MODE",
                 "SELECT * FROM acct FOR UPDATE",
-                r"INSERT INTO biz (k, v) VALUES ('it\'s; COMMIT', 1)",
+                r"INSERT INTO biz (k, v) VALUES ('it\'s; done', 1)",
                 "SELECT /*! STRAIGHT_JOIN */ 1",
                 "SELECT 5--1",
                 "SELECT 1 # ; COMMIT",
