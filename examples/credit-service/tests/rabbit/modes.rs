@@ -75,6 +75,32 @@ async fn a_database_that_is_away_gives_nothing_up() {
     }
 }
 
+/// A transient error that comes at once, again and again: twenty returns would be over in three seconds.
+#[tokio::test(flavor = "multi_thread")]
+async fn conflicts_that_last_give_nothing_up() {
+    let mut stage = Stage::new(Backend::Postgres).await;
+    stage.start();
+    stage.publish(&file(&[event("first", 1, 100)]));
+    stage.until("the first credit", async |stage| stage.credited().await == 1).await;
+    for sql in [
+        "CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END $$",
+        "CREATE TRIGGER conflict BEFORE UPDATE ON account FOR EACH ROW EXECUTE FUNCTION conflict()",
+    ] {
+        stage.exec(sql).await;
+    }
+    let later: Vec<_> = (0..8).map(|n| event(&format!("later-{n}"), 1, 100)).collect();
+    stage.publish(&file(&later));
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(8) {
+        assert_eq!(waiting(&stage.rabbit.url(), "credits.dead").await, 0);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    stage.exec("DROP TRIGGER conflict ON account").await;
+    stage.until("all credits", async |stage| stage.credited().await == 9).await;
+    let ended = stage.end().remove(0);
+    assert_eq!((ended.count("processed"), ended.count("delivered again")), (9, 0), "{ended:?}");
+}
+
 /// An error that nobody knows goes round until the broker gives it up; the others pass.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_error_goes_round_and_is_given_up() {
