@@ -19,6 +19,8 @@ pub(super) type Rows = Pin<Box<dyn Stream<Item = Result<QueryResult, DbErr>> + S
 /// While it lives, every other statement of the transaction waits, as with SeaORM's own. Dropped before its end, the rest is
 /// read and thrown away (not on SQLite, which computes rows as they are asked for), because an error in the rest may have ended
 /// the transaction.
+///
+/// One that is leaked (`mem::forget`) is waited for by whatever comes next, the commit included, for ever.
 pub struct InboxStream<'a> {
     rows: Option<Rows>,
     /// The lifetime keeps it inside the body: the commit would wait for its lock.
