@@ -58,6 +58,26 @@ backends! {
         assert_effects(&ledger, 1).await;
     }
 
+    /// A prepared look must not fail because its columns have other types now; `verify` accepts the wider one.
+    [postgres]
+    async fn a_column_that_is_altered_under_a_running_service(db: TestDb) {
+        let ledger = Ledger::new(&db).await;
+        let pool = db.pool(1).await;
+        let (key, bodies) = (fresh(), Count::new());
+        assert!(processed(&deliver(&pool, key.clone(), FAST, &bodies, "first").await));
+        for alter in ["ALTER COLUMN last_error TYPE text", "ALTER COLUMN attempts TYPE bigint", "ALTER COLUMN last_error TYPE varchar(2000)"] {
+            for options in [FAST, Options::new()] {
+                let answer = deliver(&pool, key.clone(), options, &bodies, "never").await;
+                assert!(duplicate(&answer), "before {alter}: {answer:?}");
+            }
+            db.exec(&format!("ALTER TABLE inbox_message {alter}")).await;
+        }
+        for options in [FAST, Options::new()] {
+            assert!(duplicate(&deliver(&pool, key.clone(), options, &bodies, "never").await));
+        }
+        assert_effects(&ledger, 1).await;
+    }
+
     /// Case 36: a refused INSERT burns a number of the surrogate key, and the fast path inserts nothing.
     async fn a_late_redelivery_burns_no_number(db: TestDb) {
         let ledger = Ledger::new(&db).await;
