@@ -58,6 +58,17 @@ pub enum Error {
     )]
     InTransaction,
 
+    /// The caller's transaction on PostgreSQL reads a snapshot: what was committed while it waited for the lock, markers
+    /// included, would not be seen. Nothing was changed: begin it as READ COMMITTED, or pass the `DatabaseConnection`.
+    #[error(
+        "this transaction is {level}: it would not see what others commit while it waits for the migration lock, and `down` \
+         would drop their markers. Begin it as READ COMMITTED, or pass the DatabaseConnection. Nothing was changed"
+    )]
+    Snapshot {
+        /// The transaction's isolation level.
+        level: String,
+    },
+
     /// Not called from a Tokio runtime, or from one that is shutting down.
     #[error("the inbox's migrations need a running Tokio runtime: {0}")]
     Runtime(&'static str),

@@ -98,8 +98,23 @@ impl Locked {
 /// Takes the lock inside a caller's transaction, to whose end it then stays.
 pub(crate) async fn within(transaction: &impl ConnectionTrait) -> Result<(), Error> {
     match transaction.get_database_backend() {
-        DbBackend::Postgres => advisory(transaction, WAIT).await,
+        DbBackend::Postgres => {
+            reads_what_is_committed(transaction).await?;
+            advisory(transaction, WAIT).await
+        }
         DbBackend::MySql => Err(Error::InTransaction),
+        _ => Ok(()),
+    }
+}
+
+/// A snapshot from before the lock would not show the markers that were committed meanwhile.
+async fn reads_what_is_committed(transaction: &impl ConnectionTrait) -> Result<(), Error> {
+    let statement = Statement::from_string(DbBackend::Postgres, "SELECT current_setting('transaction_isolation')");
+    let row = transaction.query_one_raw(statement).await.map_err(Error::database(TAKING))?;
+    let level: Option<String> = row.map(|row| row.try_get_by_index(0)).transpose().map_err(Error::database(TAKING))?;
+    match level {
+        // PostgreSQL has no dirty reads: "uncommitted" is another word for it.
+        Some(level) if !level.starts_with("read ") => Err(Error::Snapshot { level: level.to_uppercase() }),
         _ => Ok(()),
     }
 }

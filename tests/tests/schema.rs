@@ -17,6 +17,8 @@ mod migrators;
 mod refusals;
 #[path = "schema/settings.rs"]
 mod settings;
+#[path = "schema/snapshot.rs"]
+mod snapshot;
 #[path = "schema/sync.rs"]
 mod sync;
 #[path = "schema/up_down.rs"]
