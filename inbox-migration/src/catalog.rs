@@ -57,6 +57,19 @@ pub(crate) async fn has_table<C: ConnectionTrait>(db: &C, name: &str) -> Result<
     Ok(tables(db).await?.iter().any(|table| table == name))
 }
 
+/// The current schema, and another one of the search path in which our table is found: that is where services would go on.
+/// PostgreSQL alone has a path.
+pub(crate) async fn elsewhere<C: ConnectionTrait>(db: &C) -> Result<Option<(String, String)>, DbErr> {
+    if db.get_database_backend() != DbBackend::Postgres {
+        return Ok(None);
+    }
+    let sql = "SELECT coalesce(current_schema()::text, '') AS here, n.nspname::text AS there FROM pg_catalog.pg_class c \
+               JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+               WHERE c.oid = to_regclass($1) AND n.nspname IS DISTINCT FROM current_schema()";
+    let row = db.query_one_raw(about_our_table(DbBackend::Postgres, sql)).await?;
+    row.map(|row| Ok((row.try_get("", "here")?, row.try_get("", "there")?))).transpose()
+}
+
 /// The names of all tables of this database (PostgreSQL: of its current schema).
 pub(crate) async fn tables<C: ConnectionTrait>(db: &C) -> Result<Vec<String>, DbErr> {
     let backend = db.get_database_backend();

@@ -58,6 +58,20 @@ pub enum Error {
     )]
     InTransaction,
 
+    /// There is no inbox in the schema where one would be created, and there is one further back in PostgreSQL's search path. A
+    /// second, empty one in front of it would let every redelivered message take effect again. Nothing was changed.
+    #[error(
+        "the inbox of this search_path is in schema {there}, and a new one would be created in {here}, in front of it: every \
+         message that was done would take effect again. Nothing was changed. Put {there} first (`?options=-csearch_path%3D{there}` \
+         behind the URL), or leave it out of the path if {here} is to have an inbox of its own"
+    )]
+    Elsewhere {
+        /// The schema where a table is created.
+        here: String,
+        /// The schema where the inbox is.
+        there: String,
+    },
+
     /// The caller's transaction on PostgreSQL reads a snapshot: what was committed while it waited for the lock, markers
     /// included, would not be seen. Nothing was changed: begin it as READ COMMITTED, or pass the `DatabaseConnection`.
     #[error(

@@ -100,7 +100,8 @@
 //!   at once, and who then finds the table created by the other is content. Only [`down`] on one node against [`up`] on another is
 //!   nobody's to order.
 //! * On PostgreSQL the table is created in the first schema of the connection's `search_path`; choose it in the URL:
-//!   `postgres://…/app?options=-c%20search_path%3Dinbox`.
+//!   `postgres://…/app?options=-c%20search_path%3Dinbox`. Where the path leads to an inbox further back, that one is in use, and
+//!   another in front of it is refused.
 //!
 //! # Features
 //!

@@ -8,7 +8,7 @@ use sea_orm_migration::{MigrationTrait, SchemaManager};
 use tracing::Instrument as _;
 
 use crate::state::{self, Facts, Status};
-use crate::{Error, PROGRESS, ddl, history, lock};
+use crate::{Error, PROGRESS, catalog, ddl, history, lock};
 
 /// What [`down`] does with a table that holds markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub async fn status(db: &DatabaseConnection) -> Result<Status, Error> {
     let patience = Duration::from_secs(3);
     let since = Instant::now();
     loop {
-        let facts = state::read(db).await.map_err(Error::database(READING))?;
+        let facts = facts(db).await?;
         match facts.status() {
             // MySQL commits table and record one after the other, and in a cluster another node may be at work.
             Status::HalfApplied(half) if facts.backend == DbBackend::MySql && half.can_be_adopted() && since.elapsed() < patience => {
@@ -153,8 +153,19 @@ impl Job {
     }
 }
 
-async fn run_up(db: &DatabaseTransaction, steps: Option<u32>, adopt: bool) -> Result<Vec<String>, Error> {
+/// What is there, and not in another schema.
+async fn facts<C: ConnectionTrait>(db: &C) -> Result<Facts, Error> {
     let facts = state::read(db).await.map_err(Error::database(READING))?;
+    if facts.table.is_none()
+        && let Some((here, there)) = catalog::elsewhere(db).await.map_err(Error::database(READING))?
+    {
+        return Err(Error::Elsewhere { here, there });
+    }
+    Ok(facts)
+}
+
+async fn run_up(db: &DatabaseTransaction, steps: Option<u32>, adopt: bool) -> Result<Vec<String>, Error> {
+    let facts = facts(db).await?;
     match facts.status() {
         Status::Applied => return Ok(Vec::new()),
         Status::HalfApplied(half) if !(adopt && half.can_be_adopted()) => return Err(Error::HalfApplied(half)),
@@ -176,7 +187,7 @@ async fn run_up(db: &DatabaseTransaction, steps: Option<u32>, adopt: bool) -> Re
 }
 
 async fn run_down(db: &DatabaseTransaction, steps: Option<u32>, rows: Rows) -> Result<Vec<String>, Error> {
-    let facts = state::read(db).await.map_err(Error::database(READING))?;
+    let facts = facts(db).await?;
     let names = facts.unknown();
     if !names.is_empty() {
         return Err(Error::Newer { names });

@@ -3,6 +3,8 @@
 
 #[path = "schema/catalogue.rs"]
 mod catalogue;
+#[path = "schema/elsewhere.rs"]
+mod elsewhere;
 #[path = "schema/entity.rs"]
 mod entity;
 #[path = "schema/half_applied.rs"]

@@ -12,6 +12,8 @@ mod columns;
 mod fixture;
 #[path = "verify/index.rs"]
 mod index;
+#[path = "verify/rebuilt.rs"]
+mod rebuilt;
 #[path = "verify/replicas.rs"]
 mod replicas;
 #[path = "verify/rights.rs"]
@@ -20,3 +22,5 @@ mod rights;
 mod sync;
 #[path = "verify/table.rs"]
 mod table;
+#[path = "verify/take_back.rs"]
+mod take_back;

@@ -27,6 +27,9 @@ impl Fault {
     }
 }
 
+/// A fault of PostgreSQL's that passes, while REINDEX CONCURRENTLY is at work.
+pub(super) const NOT_VALID: &str = "is not valid: its concurrent build failed";
+
 /// What a catalogue shows under the table's name.
 #[derive(Debug)]
 pub(super) enum Shown {
@@ -192,10 +195,17 @@ fn judge_our_index(backend: DbBackend, found: &[Index], faults: &mut Vec<Fault>)
 }
 
 /// Another unique index refuses markers that are no duplicates, or hides which index found a duplicate. With the surrogate key
-/// in it, it never finds anything.
+/// in it, it never finds anything. Another one on exactly ours' columns is what REINDEX CONCURRENTLY builds on PostgreSQL, where
+/// the row is looked at whichever of the two found the duplicate.
 fn judge_other_indexes(backend: DbBackend, found: &[Index], faults: &mut Vec<Fault>) {
     let is_id = |key: &Option<String>| key.as_deref() == Some("id");
-    for index in found.iter().filter(|index| index.name != UNIQUE_INDEX && index.unique && !index.keys.iter().any(is_id)) {
+    let is_a_copy = |index: &&Index| {
+        let ours = index.keys == [Some("message_id".to_owned()), Some("consumer".to_owned())];
+        let beside = index.owner == Owner::Nobody && found.iter().any(|index| index.name == UNIQUE_INDEX);
+        backend == DbBackend::Postgres && ours && beside && index.faults.iter().all(|fault| *fault == NOT_VALID)
+    };
+    let others = found.iter().filter(|index| index.name != UNIQUE_INDEX && index.unique && !index.keys.iter().any(is_id));
+    for index in others.filter(|index| !is_a_copy(index)) {
         let what = format!(
             "`{TABLE}` has another unique index, `{}` on ({}): it refuses markers that are no duplicates, or hides those that are",
             index.name,

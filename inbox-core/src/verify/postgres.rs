@@ -3,7 +3,7 @@
 
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr, QueryResult, Statement};
 
-use super::judge::{Column, Fault, Index, Owner, Shown, Table, Wanted};
+use super::judge::{Column, Fault, Index, NOT_VALID, Owner, Shown, Table, Wanted};
 use super::remedy::alter_table;
 use crate::entity::{TABLE, UNIQUE_INDEX};
 
@@ -85,7 +85,7 @@ fn add_key(indexes: &mut Vec<Index>, row: &QueryResult) -> Result<(), DbErr> {
     let key = row.try_get("", "key")?;
     if indexes.last().is_none_or(|index| index.name != name) {
         let faults = [
-            (!is("is_valid")?, "is not valid: its concurrent build failed"),
+            (!is("is_valid")?, NOT_VALID),
             (!is("indimmediate")?, "is deferrable, so a duplicate shows at the commit only, after both bodies ran"),
             (is("is_partial")?, "has a predicate, so rows outside of it repeat"),
             (row.try_get::<String>("", "method")? != "btree", "is no btree"),

@@ -32,7 +32,7 @@ backends! {
             }
             let pool = db.pool(1).await;
             for _ in 0..3 {
-                let refused = process(&pool, key("m"), async |tx| Ok::<_, Error>(ledger::credit(tx, 1, 100).await.unwrap())).await.unwrap_err();
+                let refused = process(&pool, key("m"), async |tx| ledger::credit(tx, 1, 100).await.map_err(Error::Query)).await.unwrap_err();
                 assert!(matches!(refused, Error::Marker(_)) && !refused.is_transient(), "{refused:?}");
                 assert!(refused.to_string().contains("stored no row"), "{refused}");
             }

@@ -88,15 +88,17 @@ backends! {
         assert!(error.to_string().contains("database"), "{error}");
     }
 
-    /// The first schema of the `search_path` gets the table, and each schema its own, as with SeaORM's migrator.
+    /// The first schema of the `search_path` gets the table, and each schema its own, as with SeaORM's migrator; while it has none,
+    /// one further back must not be in the path (`elsewhere.rs`).
     [postgres]
     async fn schemas(db: TestDb) {
         up(&db.pool(1).await).await.unwrap();
         db.exec("CREATE SCHEMA tenant").await;
-        let url = format!("{}{}options=-c%20search_path%3Dtenant,public", db.url(), if db.url().contains('?') { '&' } else { '?' });
-        let tenant = sea_orm::Database::connect(&url).await.unwrap();
-        assert_eq!(status(&tenant).await.unwrap(), Status::Pending);
-        assert_eq!(up(&tenant).await.unwrap().len(), 1);
+        let url = format!("{}{}options=-c%20search_path%3Dtenant", db.url(), if db.url().contains('?') { '&' } else { '?' });
+        let alone = sea_orm::Database::connect(&url).await.unwrap();
+        assert_eq!(status(&alone).await.unwrap(), Status::Pending);
+        assert_eq!(up(&alone).await.unwrap().len(), 1);
+        let tenant = sea_orm::Database::connect(&format!("{url},public")).await.unwrap();
         assert_eq!(status(&tenant).await.unwrap(), Status::Applied);
         inbox_core::verify(&tenant).await.unwrap();
         insert_marker(&db, 1, "credit").await.unwrap();
