@@ -57,11 +57,17 @@ pub(crate) async fn prepare_accounts(db: &DatabaseConnection, args: &Args, ids: 
     account::open(db, ids).await.context("the accounts cannot be opened")
 }
 
+/// In every schema, whoever may read it; without what extensions bring.
+const OTHERS_ON_POSTGRES: &str = "SELECT (CASE WHEN s.nspname = current_schema() THEN '' ELSE s.nspname || '.' END) || c.relname AS name \
+     FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace \
+     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND s.nspname <> 'information_schema' AND s.nspname !~ '^pg_' \
+     AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')";
+
 /// An example has no business in a database where others keep theirs.
 async fn refuse_others(db: &DatabaseConnection) -> anyhow::Result<()> {
     let own = [account::Entity.table_name(), entity::TABLE, inbox_migration::HISTORY_TABLE, naive::Entity.table_name()];
     let sql = match db.get_database_backend() {
-        DbBackend::Postgres => "SELECT table_name::text AS name FROM information_schema.tables WHERE table_schema = current_schema()",
+        DbBackend::Postgres => OTHERS_ON_POSTGRES,
         DbBackend::MySql => "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
         _ => "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
     };

@@ -1,16 +1,21 @@
 //! Publishing, until the broker has confirmed every event.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
 use lapin::{BasicProperties, Confirmation, PublisherConfirm};
+use tokio::time::timeout;
 
 use super::{Broker, refused};
 use crate::pause::{Outage, Pauses};
 
 /// So many may wait for their confirmation at once.
 const UNCONFIRMED: usize = 256;
+
+/// A broker that confirms nothing for so long has lost it, or cannot take it: a queue without a leader takes, and keeps silent.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Publishes all of them. What was not confirmed when a connection was lost is published again, and may lie in the queue
 /// twice: that is what the inbox is for.
@@ -19,9 +24,12 @@ pub(crate) async fn publish(broker: &Broker, events: &[&[u8]]) -> anyhow::Result
     let mut pauses = Pauses::new();
     let mut confirmed = vec![false; events.len()];
     loop {
-        match try_all(broker, events, &mut confirmed).await {
+        match try_all(broker, events, &mut confirmed, &away).await {
             Ok(None) => return Ok(()),
-            Ok(Some(refusal)) => anyhow::bail!(refusal),
+            Ok(Some(refusal)) => {
+                let taken = confirmed.iter().filter(|taken| **taken).count();
+                anyhow::bail!("{refusal}; {taken} of {} events were confirmed, the others may be published again", events.len())
+            }
             Err(error) if refused(&error) => return Err(error).context("the broker refuses"),
             Err(error) => {
                 away.is_away(&error);
@@ -32,8 +40,9 @@ pub(crate) async fn publish(broker: &Broker, events: &[&[u8]]) -> anyhow::Result
 }
 
 /// `Some` says what the broker did not take.
-async fn try_all(broker: &Broker, events: &[&[u8]], confirmed: &mut [bool]) -> lapin::Result<Option<String>> {
-    let connection = broker.connect("credit-service: publisher").await?;
+async fn try_all(broker: &Broker, events: &[&[u8]], confirmed: &mut [bool], away: &Outage) -> lapin::Result<Option<String>> {
+    let name = "credit-service: publisher";
+    let connection = if away.lasts() { broker.connect_again(name).await? } else { broker.connect(name).await? };
     let channel = connection.create_channel().await?;
     broker.declare(&channel).await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await?;
@@ -64,7 +73,8 @@ async fn try_all(broker: &Broker, events: &[&[u8]], confirmed: &mut [bool]) -> l
 /// Waits for the oldest.
 async fn confirm(waiting: &mut VecDeque<(usize, PublisherConfirm)>, confirmed: &mut [bool]) -> lapin::Result<Option<String>> {
     let Some((n, oldest)) = waiting.pop_front() else { return Ok(None) };
-    match oldest.await? {
+    let heard = timeout(PATIENCE, oldest).await.map_err(|_| std::io::Error::other("it does not confirm what it was given"))?;
+    match heard? {
         Confirmation::Ack(None) => {
             confirmed[n] = true;
             Ok(None)

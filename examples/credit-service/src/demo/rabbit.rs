@@ -31,7 +31,7 @@ pub(crate) async fn deliver(lines: &[Line<'_>], args: &Args, rabbit: &Broker) ->
 
     let (tell, heard) = unbounded_channel();
     let progress = Progress::new(Some(events.len()));
-    let mut run = Run { args, rabbit, tell, heard, counts: Counts::default(), progress, starts: 0 };
+    let mut run = Run { args, rabbit, events: events.len(), tell, heard, counts: Counts::default(), progress, starts: 0 };
     run.drain().await?;
     run.progress.end();
     let given_up = run.dead_letters(dead).await?;
@@ -42,6 +42,8 @@ pub(crate) async fn deliver(lines: &[Line<'_>], args: &Args, rabbit: &Broker) ->
 struct Run<'a> {
     args: &'a Args,
     rabbit: &'a Broker,
+    /// So many were published.
+    events: usize,
     tell: UnboundedSender<Heard>,
     heard: UnboundedReceiver<Heard>,
     counts: Counts,
@@ -93,7 +95,8 @@ impl Run<'_> {
                 }
                 () = tokio::time::sleep(QUIET) => {
                     // A broker that is away is no reason to end.
-                    if self.rabbit.depths().await.is_ok_and(|(waiting, _)| waiting == 0) && self.counts.settled() > 0 {
+                    let begun = self.counts.settled() > 0 || self.events == 0;
+                    if begun && self.rabbit.depths().await.is_ok_and(|(waiting, _)| waiting == 0) {
                         return Ok(());
                     }
                 }

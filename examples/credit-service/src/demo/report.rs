@@ -105,7 +105,7 @@ fn over(text: &str) {
     _ = write!(out, "\r\x1b[K{text}").and_then(|()| out.flush());
 }
 
-pub(crate) fn print(counts: &Counts, audit: &Audit, expected: Option<&Expected>) {
+pub(crate) fn print(counts: &Counts, audit: Option<&Audit>, expected: Option<&Expected>) {
     say("");
     for (name, number) in [
         ("deliveries", counts.deliveries),
@@ -114,11 +114,13 @@ pub(crate) fn print(counts: &Counts, audit: &Audit, expected: Option<&Expected>)
         ("  rejected", counts.rejected),
         ("  delivered again", counts.redelivered),
         ("  given up", counts.failed),
-        ("credits applied", audit.credits),
     ] {
         say(format_args!("{name:<20}{number:>12}"));
     }
-    say(format_args!("{:<20}{:>12}", "total", money(sum(&audit.balances))));
+    if let Some(audit) = audit {
+        say(format_args!("{:<20}{:>12}", "credits applied", audit.credits));
+        say(format_args!("{:<20}{:>12}", "total", money(sum(&audit.balances))));
+    }
     if let Some(expected) = expected {
         say(format_args!("{:<20}{:>12}", "expected total", money(sum(expected.accounts()))));
     }

@@ -26,6 +26,10 @@ async fn a_demonstration_and_the_naive_one() {
     assert_eq!(right.count("given up"), 0);
     assert_eq!(drain(&rabbit.url(), "credits.dead").await.len(), events.poison.len());
 
+    let none = file(&[]);
+    let nothing = run(None, &["--amqp", &rabbit.url(), "--events", none.path().to_str().unwrap()]);
+    assert!(nothing.assert_good().out.ends_with("There was no event to credit.\n"), "{nothing:?}");
+
     let wrong = run(None, &[&arguments[..], &["--naive"]].concat());
     wrong.assert_bad("the accounts are wrong");
     assert!(wrong.out.contains("This is what \"check, then insert\" does"), "{wrong:?}");
@@ -135,4 +139,9 @@ async fn tables_of_others_are_refused_before_anything_is_created() {
         run(Some(db.url()), &["--yes"]).assert_good();
         assert_eq!(db.count("invoice").await, 0);
     }
+    // Another application's schema is in the same database.
+    let db = TestDb::new(Backend::Postgres).await;
+    db.exec("CREATE SCHEMA billing").await;
+    db.exec("CREATE TABLE billing.account (id bigint)").await;
+    run(Some(db.url()), &[]).assert_bad("this database holds other tables (billing.account)");
 }
