@@ -25,8 +25,10 @@ pub(super) fn outlives(statement: &str, backend: DbBackend) -> Option<(&'static 
         DbBackend::Postgres if is("SET") && !second(&["LOCAL", "TRANSACTION", "CONSTRAINTS"]) => {
             Some(("`SET`", "write `SET LOCAL`, which ends with the transaction"))
         }
-        DbBackend::Postgres if is("RESET") || is("DISCARD") || is("DEALLOCATE") => {
-            Some(("`RESET`, `DISCARD` and `DEALLOCATE`", "they are for whoever owns the connection"))
+        DbBackend::Postgres if is("RESET") || is("DISCARD") => Some(("`RESET` and `DISCARD`", "they are for whoever owns the connection")),
+        // A body may give up what it has prepared itself, but not what the pool has.
+        DbBackend::Postgres if is("DEALLOCATE") && (mentions(" ALL") || mentions("SQLX")) => {
+            Some(("`DEALLOCATE ALL`", "it is for whoever owns the connection"))
         }
         DbBackend::Postgres if is("COPY") && mentions("STDIN") => {
             Some(("`COPY … FROM STDIN`", "the server would wait for data that nobody can send it here; insert the rows"))
