@@ -103,6 +103,21 @@ impl Stage {
         panic!("RabbitMQ elects no leader of its queue");
     }
 
+    /// SIGKILL for the broker, as soon as it would find its queue again. RabbitMQ 3.10 writes the name of a new quorum queue to the
+    /// disk a moment later; killed before, it makes a new one, without messages and without a leader (seen).
+    pub(crate) async fn kill_broker(&mut self) {
+        let node = format!("{}@localhost", self.rabbit.folder().file_name().unwrap().to_str().unwrap());
+        let names = self.rabbit.folder().join("data").join(&node).join("quorum").join(&node).join("names.dets");
+        let name = format!("%2F_{QUEUE}");
+        // With its length before it: the other queue's begins alike.
+        let name = [&[u8::try_from(name.len()).unwrap()], name.as_bytes()].concat();
+        self.until("a queue on the disk", async |_| {
+            std::fs::read(&names).is_ok_and(|names| names.windows(name.len()).any(|there| there == name))
+        })
+        .await;
+        self.rabbit.kill();
+    }
+
     pub(crate) fn end(&mut self) -> Vec<Run> {
         (0..self.replicas.len()).map(|_| self.terminate()).collect()
     }

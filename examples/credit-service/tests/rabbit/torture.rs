@@ -44,7 +44,7 @@ async fn everything_goes_away(backend: Backend) {
     publish(&stage);
     stage.kill();
     if long_form() {
-        stage.rabbit.kill();
+        stage.kill_broker().await;
         stage.start();
         stage.start_broker().await;
     } else {
