@@ -3,8 +3,6 @@
 mod consume;
 mod publish;
 
-use std::time::Duration;
-
 use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions};
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, Connection, ConnectionProperties, ErrorKind, ExchangeKind};
@@ -16,9 +14,6 @@ pub(crate) use self::publish::publish;
 /// back, and does not count.
 const DELIVERY_LIMIT: i64 = 20;
 
-/// What a broker that comes up is given to elect the leaders of its queues, before all its clients come at once.
-const ELECTIONS: Duration = Duration::from_secs(2);
-
 /// A broker, and the queue on it.
 #[derive(Clone)]
 pub(crate) struct Broker {
@@ -29,13 +24,6 @@ pub(crate) struct Broker {
 impl Broker {
     async fn connect(&self, name: &str) -> lapin::Result<Connection> {
         Connection::connect(&self.url, ConnectionProperties::default().with_connection_name(name.into())).await
-    }
-
-    /// As [`connect`](Self::connect), after the broker was away: it may have come up this very moment.
-    async fn connect_again(&self, name: &str) -> lapin::Result<Connection> {
-        let connection = self.connect(name).await?;
-        tokio::time::sleep(ELECTIONS).await;
-        Ok(connection)
     }
 
     /// Exchange and queue of those that are given up.

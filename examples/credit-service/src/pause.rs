@@ -40,10 +40,6 @@ impl Outage {
         }
     }
 
-    pub(crate) fn lasts(&self) -> bool {
-        self.away.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn is_back(&self) {
         if self.away.swap(false, Ordering::Relaxed) {
             tracing::warn!("{} is back", self.what);

@@ -3,6 +3,8 @@
 
 #[path = "rabbit/events.rs"]
 mod events;
+#[path = "rabbit/lost.rs"]
+mod lost;
 #[path = "rabbit/modes.rs"]
 mod modes;
 #[path = "run/program.rs"]

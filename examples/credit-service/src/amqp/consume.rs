@@ -35,7 +35,7 @@ pub(crate) async fn consume(broker: &Broker, service: Service, tell: Tell, stop:
     let mut pauses = Pauses::new();
     let replica = Arc::new(Replica { service, tell, stop, database: Outage::of("the database") });
     while !replica.stop.is_told() {
-        let error = match open(broker, &away).await {
+        let error = match open(broker).await {
             Ok((connection, channel, consumer)) => {
                 away.is_back();
                 pauses = Pauses::new();
@@ -59,9 +59,8 @@ pub(crate) async fn consume(broker: &Broker, service: Service, tell: Tell, stop:
     Ok(())
 }
 
-async fn open(broker: &Broker, away: &Outage) -> lapin::Result<(Connection, Channel, Consumer)> {
-    let name = "credit-service: replica";
-    let connection = if away.lasts() { broker.connect_again(name).await? } else { broker.connect(name).await? };
+async fn open(broker: &Broker) -> lapin::Result<(Connection, Channel, Consumer)> {
+    let connection = broker.connect("credit-service: replica").await?;
     let channel = connection.create_channel().await?;
     broker.declare(&channel).await?;
     // No more than it can work on at once: the rest is for the other replicas.

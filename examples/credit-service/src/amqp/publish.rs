@@ -24,7 +24,7 @@ pub(crate) async fn publish(broker: &Broker, events: &[&[u8]]) -> anyhow::Result
     let mut pauses = Pauses::new();
     let mut confirmed = vec![false; events.len()];
     loop {
-        match try_all(broker, events, &mut confirmed, &away).await {
+        match try_all(broker, events, &mut confirmed).await {
             Ok(None) => return Ok(()),
             Ok(Some(refusal)) => {
                 let taken = confirmed.iter().filter(|taken| **taken).count();
@@ -40,9 +40,8 @@ pub(crate) async fn publish(broker: &Broker, events: &[&[u8]]) -> anyhow::Result
 }
 
 /// `Some` says what the broker did not take.
-async fn try_all(broker: &Broker, events: &[&[u8]], confirmed: &mut [bool], away: &Outage) -> lapin::Result<Option<String>> {
-    let name = "credit-service: publisher";
-    let connection = if away.lasts() { broker.connect_again(name).await? } else { broker.connect(name).await? };
+async fn try_all(broker: &Broker, events: &[&[u8]], confirmed: &mut [bool]) -> lapin::Result<Option<String>> {
+    let connection = broker.connect("credit-service: publisher").await?;
     let channel = connection.create_channel().await?;
     broker.declare(&channel).await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await?;

@@ -1,6 +1,6 @@
 //! The queues, looked at past the program.
 
-use lapin::options::{BasicAckOptions, BasicGetOptions, BasicNackOptions, QueueDeclareOptions};
+use lapin::options::{BasicAckOptions, BasicGetOptions, QueueDeclareOptions};
 use lapin::types::FieldTable;
 use lapin::{Channel, Connection, ConnectionProperties};
 
@@ -15,14 +15,6 @@ pub(crate) async fn waiting(url: &str, queue: &str) -> u32 {
     let (_connection, channel) = channel(url).await;
     let look = QueueDeclareOptions { passive: true, ..Default::default() };
     channel.queue_declare(queue.into(), look, FieldTable::default()).await.unwrap().message_count()
-}
-
-/// Ends when the queue serves a consumer: its next message is taken, and given back.
-pub(crate) async fn answers(url: &str, queue: &str) {
-    let (_connection, channel) = channel(url).await;
-    if let Some(message) = channel.basic_get(queue.into(), BasicGetOptions::default()).await.unwrap() {
-        message.delivery.nack(BasicNackOptions { requeue: true, ..Default::default() }).await.unwrap();
-    }
 }
 
 /// Takes everything that lies there.

@@ -8,7 +8,6 @@ use inbox_tests::{Backend, TestDb, private};
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbErr, Statement};
 
 use crate::program::{Run, run, start};
-use crate::queues::answers;
 
 /// The longest that anything here may take.
 const LIMIT: Duration = Duration::from_mins(4);
@@ -88,19 +87,6 @@ impl Stage {
         if let Store::Server(server) = &mut self.store {
             server.start().await;
         }
-    }
-
-    /// RabbitMQ 3.10 now and then comes up without electing a leader for a queue, whoever asks for it or does not (seen in a third
-    /// of the starts on a busy machine), and serves nobody until it is started again; so it is, as somebody on call would.
-    pub(crate) async fn start_broker(&mut self) {
-        for _ in 0..15 {
-            self.rabbit.start().await;
-            if tokio::time::timeout(Duration::from_secs(4), answers(&self.rabbit.url(), QUEUE)).await.is_ok() {
-                return;
-            }
-            self.rabbit.kill();
-        }
-        panic!("RabbitMQ elects no leader of its queue");
     }
 
     /// SIGKILL for the broker, as soon as it would find its queue again. RabbitMQ 3.10 writes the name of a new quorum queue to the

@@ -6,12 +6,6 @@ use crate::events::Events;
 use crate::queues::{drain, waiting};
 use crate::stage::{QUEUE, Stage};
 
-/// In which the broker goes away, too: RabbitMQ 3.10 needs several starts now and then (`Stage::start_broker`), which is no test of
-/// ours.
-fn long_form() -> bool {
-    std::env::var_os("CREDIT_SERVICE_TORTURE").is_some()
-}
-
 /// `CREDIT_SERVICE_TORTURE=5000` for the long form.
 fn messages() -> usize {
     std::env::var("CREDIT_SERVICE_TORTURE").map_or(300, |count| count.parse().unwrap())
@@ -42,14 +36,10 @@ async fn everything_goes_away(backend: Backend) {
     stage.start_database().await;
 
     publish(&stage);
+    stage.kill_broker().await;
     stage.kill();
-    if long_form() {
-        stage.kill_broker().await;
-        stage.start();
-        stage.start_broker().await;
-    } else {
-        stage.start();
-    }
+    stage.start();
+    stage.rabbit.start().await;
 
     stage.until("all credits", async |stage| stage.credited().await == events.different).await;
     stage.until("an empty queue", async |stage| waiting(&stage.rabbit.url(), QUEUE).await == 0).await;
