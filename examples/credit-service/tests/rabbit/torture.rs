@@ -42,12 +42,19 @@ async fn everything_goes_away(backend: Backend) {
     stage.rabbit.start().await;
 
     stage.until("all credits", async |stage| stage.credited().await == events.different).await;
-    stage.until("an empty queue", async |stage| waiting(&stage.rabbit.url(), QUEUE).await == 0).await;
-    let ended = stage.end();
+    // What a replica had been sent and not begun when it was told to stop goes back: empty is a queue that nobody holds any of.
+    let mut ended = Vec::new();
+    loop {
+        stage.until("an empty queue", async |stage| waiting(&stage.rabbit.url(), QUEUE).await == 0).await;
+        ended.extend(stage.end());
+        if waiting(&stage.rabbit.url(), QUEUE).await == 0 {
+            break;
+        }
+        assert!(ended.len() < 20, "the queue never stays empty: {ended:?}");
+        stage.start();
+    }
     assert_eq!(stage.balances().await, events.balances, "{ended:?}");
     assert_eq!(stage.credited().await, events.different);
-    // Nothing was in their hands any more.
-    assert_eq!(waiting(&stage.rabbit.url(), QUEUE).await, 0);
     // Poison and nothing else, each once, but for what was published or rejected again around a lost connection.
     let mut dead = drain(&stage.rabbit.url(), "credits.dead").await;
     dead.dedup();
